@@ -39,7 +39,7 @@ from grader.practice.schedule import standings
 from grader.records import CheckResult, Report, Verdict
 from grader.sandbox import replies
 from grader.submission import submission_of
-from grader.wire import frames, messages, values
+from grader.wire import frames, messages, packing, responses
 from grader.wire.frames import BadFrame
 
 CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
@@ -71,7 +71,7 @@ def reader(data: bytes) -> Callable[[int], bytes]:
 
 def read_frame(data: bytes) -> None:
     """Read a frame as the channel and a call do."""
-    reply, body = frames.unpack(reader(data), frames.MAX_REPLY_HEADER_BYTES, messages.Reply)
+    reply, body = frames.unpack(reader(data), frames.MAX_REPLY_HEADER_BYTES, responses.Reply)
     for answered in replies.read_reply(reply, body, [2]):
         if isinstance(answered, replies.StepAnswer):
             replies.read_results(answered, CALL, [torch.zeros(1)])
@@ -84,15 +84,15 @@ def answers() -> list[bytes]:
         torch.zeros(3, dtype=torch.bool),
         torch.ones(2, dtype=torch.int64),
     ]
-    specs, body = values.dump_tensors([*tensors, torch.empty(2, device="meta")])
+    specs, body = packing.dump_tensors([*tensors, torch.empty(2, device="meta")])
     tree = {"dict": {"a": {"tensor": 0}, "b": {"tuple": [{"list": [1, None]}, {"float": "inf"}]}}}
-    called = messages.Called(
+    called = responses.Called(
         results=[tree], grads=[True], changed=[], tensors=specs, size=len(body)
     )
-    fault = messages.RaisedFault("E", ["E"], "m", [], [], raised_here=True)
-    raised = messages.Raised(fault=fault)
+    fault = responses.RaisedFault("E", ["E"], "m", [], [], raised_here=True)
+    raised = responses.Raised(fault=fault)
     replies = [([called], body), ([raised], b""), ([called, raised], body)]
-    return [frames.pack(messages.Reply(1, answers), data) for answers, data in replies]
+    return [frames.pack(responses.Reply(1, answers), data) for answers, data in replies]
 
 
 def change(rng: random.Random, frame: bytes) -> bytes:

@@ -21,7 +21,7 @@ from grader.sandbox.null import NullSession
 from grader.sandbox.replies import StepAnswer
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.wire import messages, values
+from grader.wire import messages, packing
 from grader.wire.kernels import choose_kernels
 from grader.worker.handler import RequestHandler
 
@@ -66,10 +66,10 @@ class LocalChannel:
                 yield failed
 
     def _do(self, step: OutgoingStep) -> StepAnswer:
-        specs, body = values.dump_tensors(list(step.tensors), strided=True)
+        specs, body = packing.dump_tensors(list(step.tensors), strided=True)
         packed = messages.Step(step.operation, specs, len(body), step.seed)
         answer = self._handler.carry_out(packed, memoryview(body))
-        answer.tensors, _ = values.dump_tensors(self._handler.sent)  # their specs name devices
+        answer.tensors, _ = packing.dump_tensors(self._handler.sent)  # their specs name devices
         return StepAnswer(answer, [tensor.detach().clone() for tensor in self._handler.sent])
 
     def validated(self, read: Callable[[], Any]) -> Any:

@@ -9,7 +9,7 @@ from types import ModuleType
 from grader.diagnosis.replay import SOLUTION_FILENAME, instruction_limit
 from grader.sandbox.clock import Clock
 from grader.sandbox.workers import Stopped, WorkerEnded
-from grader.wire import frames, messages
+from grader.wire import frames, messages, responses
 from grader.worker.handler import RequestHandler
 
 
@@ -55,7 +55,7 @@ class InProcessWorker:
         request.number = self._number
         self._answer = self._handler.answer(request, b"".join(body))
 
-    def receive(self, clock: Clock) -> tuple[messages.Reply, frames.Buffer]:
+    def receive(self, clock: Clock) -> tuple[responses.Reply, frames.Buffer]:
         """Return the reply to the last request."""
         left = memoryview(self._answer)
 
@@ -64,7 +64,7 @@ class InProcessWorker:
             taken, left = left[:count], left[count:]
             return bytearray(taken)
 
-        return frames.unpack(take, frames.MAX_REPLY_HEADER_BYTES, messages.Reply)
+        return frames.unpack(take, frames.MAX_REPLY_HEADER_BYTES, responses.Reply)
 
     def reject(self, problem: str) -> WorkerEnded:
         """Return the error to raise for an answer that ``problem`` says is not valid."""
@@ -80,11 +80,11 @@ class InProcessWorker:
 
 
 class _BoundedHandler(RequestHandler):
-    def carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
+    def carry_out(self, step: messages.Step, data: memoryview) -> responses.Answer:
         with instruction_limit():
             return super().carry_out(step, data)
 
-    def do_load(self, load: messages.Load, tensors: object) -> messages.Answer:
+    def do_load(self, load: messages.Load, tensors: object) -> responses.Answer:
         """Set the device that tensors lie on; the module is already loaded."""
         self.settle(load.device)
-        return messages.Done()
+        return responses.Done()

@@ -24,7 +24,7 @@ from grader.sandbox.errors import SubmissionError
 from grader.sandbox.replies import StepAnswer
 from grader.sandbox.session import Session
 from grader.submission import read_submission
-from grader.wire import messages, values
+from grader.wire import messages, packing
 
 # Units (parts of checks that can be asked again by themselves) that are asked, at most: where NaN
 # begins late in one, another may show an earlier line.
@@ -94,4 +94,4 @@ def _stopping(operation: messages.Operation) -> messages.Operation:
 
 
 def _sent(asked: AskedStep) -> list[torch.Tensor]:
-    return values.load_tensors(asked.step.tensors, asked.body, True)
+    return packing.load_tensors(asked.step.tensors, asked.body, True)

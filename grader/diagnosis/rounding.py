@@ -9,7 +9,7 @@ from grader.diagnosis.noise import NoisyOperations, moved_by_rounding
 from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit, difference_between, form_of
 from grader.diagnosis.same import gap_between, rounding_of, tolerated_gap
 from grader.sandbox.replies import StepAnswer
-from grader.wire import messages, values
+from grader.wire import messages, packing, responses
 
 OTHER_SEED = 1 << 40  # added to a seed
 MAX_TIMES_NOISE = 4  # how many times as far off as by noise an answer in another style may be
@@ -109,7 +109,7 @@ def _differ_in_numbers_alone(theirs: Answer, mine: StepAnswer) -> bool:
 
 def _rounding_of_gradients(answer: StepAnswer) -> float:
     """Return by how much any gradient may be off, as terms as large as the largest one cancel."""
-    if not isinstance(answer.answer, messages.Gradients):
+    if not isinstance(answer.answer, responses.Gradients):
         return 0.0
     return max(map(rounding_of, answer.tensors), default=0.0) * GRADIENT_ROUNDINGS
 
@@ -127,8 +127,8 @@ def _with_noise(unit: ReplayUnit, seed_shift: int) -> ReplayUnit:
 
 def _shaken(asked: AskedStep, seed_shift: int, dice: random.Random) -> AskedStep:
     step = asked.step
-    given = values.load_tensors(step.tensors, asked.body, True)
+    given = packing.load_tensors(step.tensors, asked.body, True)
     tensors = [moved_by_rounding(one, dice).requires_grad_(one.requires_grad) for one in given]
-    specs, body = values.dump_tensors(tensors, strided=True)
+    specs, body = packing.dump_tensors(tensors, strided=True)
     seed = None if step.seed is None else step.seed + seed_shift
     return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.replies import StepAnswer
-from grader.wire import messages, values
+from grader.wire import responses, values
 
 # Relative, as in the search through the pipeline; in float64, below what float32 would lose.
 TOLERANCE_BY_DTYPE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
@@ -71,7 +71,7 @@ def tolerated_gap(tensor: Tensor) -> float:
     return TOLERANCE_BY_DTYPE.get(tensor.dtype, DEFAULT_TOLERANCE) * max(1.0, largest)
 
 
-def difference(submitted: StepAnswer, answer: messages.Answer, sent: list[Tensor]) -> str:
+def difference(submitted: StepAnswer, answer: responses.Answer, sent: list[Tensor]) -> str:
     """Return the kind of difference between two answers, such as ``output``; empty for none.
 
     Args:
@@ -80,10 +80,10 @@ def difference(submitted: StepAnswer, answer: messages.Answer, sent: list[Tensor
         sent: The tensors of our answer.
     """
     match submitted.answer, answer:
-        case messages.Created(parameters=theirs), messages.Created(parameters=ours):
+        case responses.Created(parameters=theirs), responses.Created(parameters=ours):
             alike = _forms(theirs) == _forms(ours) and _all_same(sent, submitted.tensors)
             return "" if alike else "parameters"
-        case messages.Called() as theirs, messages.Called() as ours:
+        case responses.Called() as theirs, responses.Called() as ours:
             if theirs.results != ours.results or not _all_same(sent, submitted.tensors):
                 return "output"
             if theirs.changed != ours.changed:
@@ -98,13 +98,13 @@ def difference(submitted: StepAnswer, answer: messages.Answer, sent: list[Tensor
             ):
                 return "memory"
             return "" if theirs.grads == ours.grads else "gradients"
-        case messages.Gradients(result=theirs), messages.Gradients(result=ours):
+        case responses.Gradients(result=theirs), responses.Gradients(result=ours):
             pair = _gradients(theirs, submitted.tensors), _gradients(ours, sent)
             return "" if _same_gradients(*pair) else "gradients"
     return "" if type(submitted.answer) is type(answer) else "output"
 
 
-def _forms(parameters: list[messages.ParameterSpec]) -> Any:
+def _forms(parameters: list[responses.ParameterSpec]) -> Any:
     """Return what is compared of parameters but their values, with shared names, by name."""
     groups: dict[str, list[str]] = {}
     for one in parameters:

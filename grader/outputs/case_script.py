@@ -11,7 +11,7 @@ from torch import Tensor
 from grader.diagnosis.replay import AskedStep
 from grader.outputs.tensor_text import PACKED_SOURCE, STRIDED_SOURCE, tensor_text
 from grader.suite.case import Case
-from grader.wire import messages, values
+from grader.wire import messages, packing
 
 SCRIPT_HEAD = '''"""{title}
 
@@ -105,7 +105,7 @@ class _Writer:
         yield f"torch.testing.assert_close(got, expected, rtol=0, atol={comparison.allowed:.3g})"
 
     def _step(self, asked: AskedStep) -> Iterator[str]:
-        tensors = values.load_tensors(asked.step.tensors, asked.body, True)
+        tensors = packing.load_tensors(asked.step.tensors, asked.body, True)
         match asked.step.operation:
             case messages.Create() as create:
                 yield from self._create(create, tensors)

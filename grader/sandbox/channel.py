@@ -15,7 +15,7 @@ from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import StepAnswer, read_reply
 from grader.sandbox.workers import WorkerProcess
 from grader.submission import SourceProblem
-from grader.wire import values
+from grader.wire import packing
 from grader.wire.messages import Backward, Call, Operation, Request, Step
 
 _T = TypeVar("_T")
@@ -180,7 +180,7 @@ class Channel:
         """
         packed, parts = [], []
         for outgoing in steps:
-            specs, body = values.dump_tensors(list(outgoing.tensors), strided=True)
+            specs, body = packing.dump_tensors(list(outgoing.tensors), strided=True)
             seed = next(self._seeds, None) if outgoing.seed is None else outgoing.seed
             packed.append(Step(outgoing.operation, specs, len(body), seed))
             parts.append(body)

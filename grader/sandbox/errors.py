@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from grader.records import Fault, Frame, TensorLocal
-from grader.wire.messages import RaisedFault
 from grader.wire.plain import one_line
+from grader.wire.responses import RaisedFault
 
 
 class SubmissionError(Exception):

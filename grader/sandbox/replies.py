@@ -12,19 +12,19 @@ from torch import Tensor
 
 from grader.kit.static_checks import forbidden_use
 from grader.sandbox.errors import SubmissionRefused, read_fault
-from grader.wire import messages, values
+from grader.wire import messages, packing, responses, values
 from grader.wire.frames import BadFrame, Buffer
 
 MAX_NAME_CHARS, MAX_TEXT_CHARS = 500, 1000  # of a name; of a sentence for the learner
 MAX_SIDE_EFFECTS = 20  # sentences on what a call changed: a parameter, say
 
-_A = TypeVar("_A", bound=messages.Answer)
+_A = TypeVar("_A", bound=responses.Answer)
 
 
 class StepAnswer(NamedTuple):
     """The answer to one step, and its tensors."""
 
-    answer: messages.Answer
+    answer: responses.Answer
     tensors: list[Tensor]
 
 
@@ -76,7 +76,7 @@ class CallResults:
 
 
 def read_reply(
-    reply: messages.Reply, body: Buffer, groups: Sequence[int]
+    reply: responses.Reply, body: Buffer, groups: Sequence[int]
 ) -> list[StepAnswer | Exception]:
     """Return the answers to groups of steps; an exception for a failed step and those after it.
 
@@ -86,7 +86,7 @@ def read_reply(
     ends = list(itertools.accumulate(answer.size for answer in reply.answers))
     if (ends[-1] if ends else 0) != len(body):
         raise BadFrame("its answers do not share out its bytes")
-    if len(reply.answers) == 1 and isinstance(reply.answers[0], messages.Refused):
+    if len(reply.answers) == 1 and isinstance(reply.answers[0], responses.Refused):
         # A worker whose answers are too large to send refuses once, in place of all of them.
         return [_read(reply.answers[0], b"")] * sum(groups)
     places = zip(reply.answers, [0, *ends], ends, strict=False)
@@ -115,21 +115,21 @@ def _read_group(
     return found
 
 
-def _read(answer: messages.Answer, data: Buffer | memoryview) -> StepAnswer | Exception:
+def _read(answer: responses.Answer, data: Buffer | memoryview) -> StepAnswer | Exception:
     match answer:
-        case messages.Refused(text=text):
+        case responses.Refused(text=text):
             return SubmissionRefused(text[:MAX_TEXT_CHARS])
-        case messages.Raised(fault=fault):
+        case responses.Raised(fault=fault):
             return read_fault(fault)
-        case messages.Forbidden(name=name, line=line):
+        case responses.Forbidden(name=name, line=line):
             if not name.isidentifier():
                 raise BadFrame("what it says is forbidden is no name")
             return forbidden_use(name[:MAX_NAME_CHARS], line)
-        case messages.Called():
+        case responses.Called():
             answer.side_effects = [
                 text[:MAX_TEXT_CHARS] for text in answer.side_effects[:MAX_SIDE_EFFECTS]
             ]
-    return StepAnswer(answer, values.load_tensors(answer.tensors, data))
+    return StepAnswer(answer, packing.load_tensors(answer.tensors, data))
 
 
 def _expected(answered: StepAnswer, kind: type[_A]) -> tuple[_A, list[Tensor]]:
@@ -140,7 +140,7 @@ def _expected(answered: StepAnswer, kind: type[_A]) -> tuple[_A, list[Tensor]]:
 
 def read_parameters(answered: StepAnswer) -> dict[str, Parameter]:
     """Return the parameters of a new module; any exception means that the answer is malformed."""
-    created, sent = _expected(answered, messages.Created)
+    created, sent = _expected(answered, responses.Created)
     names = [name for p in created.parameters for name in (p.name, p.same_as)]
     if not all(name.isprintable() and len(name) <= MAX_NAME_CHARS for name in names):
         raise ValueError("a parameter has a name of no sensible length, or not on one line")
@@ -168,7 +168,7 @@ def read_results(
     answered: StepAnswer, call: messages.Call, inputs: Sequence[Tensor]
 ) -> CallResults:
     """Return the results of calls; any exception means that the answer is malformed."""
-    called, sent = _expected(answered, messages.Called)
+    called, sent = _expected(answered, responses.Called)
     if len(called.results) != len(call.calls):
         raise ValueError("results and calls do not agree")
     if not all(0 <= place < len(inputs) for place in called.changed):
@@ -184,7 +184,7 @@ def read_results(
     changed = set(called.changed)
     if call.detect_inplace:  # the worker's own word is not enough
         after = zip(inputs, called.inputs, strict=True)
-        changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
+        changed |= {place for place, (x, now) in enumerate(after) if packing.digest(x) != now}
     _expect_asked(called, call, len(outputs))
     devices = [spec.device[:MAX_NAME_CHARS] for spec in called.tensors[: len(outputs)]]
     return CallResults(
@@ -194,7 +194,7 @@ def read_results(
     )
 
 
-def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) -> None:
+def _expect_asked(called: responses.Called, call: messages.Call, outputs: int) -> None:
     """Raise ``ValueError`` if what the worker tells beside the outputs is not what was asked."""
     if len(called.on_other_device) != (outputs if call.use_other_device else 0):
         raise ValueError("outputs and their devices do not agree")
@@ -212,7 +212,10 @@ def read_changes(before: StepAnswer, after: StepAnswer) -> list[int]:
     ``read_results`` holds the digests of these to what was sent. As in the other readers, any
     exception means that an answer is malformed.
     """
-    called, answer = _expected(before, messages.Called)[0], _expected(after, messages.Gradients)[0]
+    called, answer = (
+        _expected(before, responses.Called)[0],
+        _expected(after, responses.Gradients)[0],
+    )
     pairs = enumerate(zip(called.inputs, answer.inputs, strict=answer.result is not None))
     return [place for place, (digest, now) in pairs if digest != now]
 
@@ -224,7 +227,7 @@ def read_gradients(
 
     As in the other readers, any exception means that the answer is malformed.
     """
-    answer, sent = _expected(answered, messages.Gradients)
+    answer, sent = _expected(answered, responses.Gradients)
     found = values.decode(answer.result, sent)
     if found is None:
         return [None] * len(forms)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from grader.errors import GraderFault, MachineBusy
 from grader.sandbox.clock import Clock
 from grader.sandbox.workers import WorkerEnded, WorkerProcess
-from grader.wire import messages
+from grader.wire import messages, responses
 
 CANARY_FILE = Path(__file__).parents[1] / "worker" / "canary_payload.py"
 CANARY_TIMEOUT_S = 20.0
@@ -84,9 +84,9 @@ def _probe(worker: WorkerProcess, path: str, port: int) -> list[str]:
     finally:
         worker.kill()
     match reply.answers[-1:]:
-        case [messages.Called(results=[{"list": done}])]:
+        case [responses.Called(results=[{"list": done}])]:
             return [str(name) for name in done]
-        case [messages.Raised(fault=fault)]:
+        case [responses.Raised(fault=fault)]:
             text = fault.message.partition("\n")[0][:200]
             raise _CanaryFailed(f"{fault.type}: {text}")
         case other:

@@ -21,7 +21,8 @@ from grader.errors import GraderFault, MachineBusy
 from grader.sandbox.clock import POLL_INTERVAL_S, Clock, Meter
 from grader.wire import frames
 from grader.wire.greetings import Greeting
-from grader.wire.messages import Reply, Request
+from grader.wire.messages import Request
+from grader.wire.responses import Reply
 
 MAX_OUTPUT_BYTES = 64 << 10  # that are kept until they are taken; more is dropped
 WORKER_START_TIMEOUT_S = 120.0  # for a worker to confine itself and to initialize a GPU

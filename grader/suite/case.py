@@ -13,7 +13,7 @@ from grader.sandbox.channel import Exchange
 from grader.sandbox.face import tensor_paths
 from grader.sandbox.replies import StepAnswer
 from grader.suite.compare import Comparison
-from grader.wire import messages, values
+from grader.wire import messages, responses, values
 
 
 class Case(NamedTuple):
@@ -93,9 +93,9 @@ def _results(asked: AskedStep) -> list[tuple[int, tuple[int | str, ...]]]:
     if not isinstance(asked.answer, StepAnswer):
         return []
     match asked.answer.answer:
-        case messages.Called(results=trees):
+        case responses.Called(results=trees):
             found = tensor_paths({"tuple": trees})
-        case messages.Gradients(result=tree):
+        case responses.Gradients(result=tree):
             found = tensor_paths(tree)
         case _:
             return []

@@ -9,7 +9,7 @@ from typing import Any
 # Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor, inference_mode, no_grad, set_grad_enabled
 
-from grader.wire import messages, values
+from grader.wire import messages, packing, responses, values
 from grader.wire.originals import (
     is_in_memory,
     is_on_meta,
@@ -116,10 +116,12 @@ class WatchedCalls:
                 self._side_effects.record_settings()
         return result
 
-    def describe(self, results: list[Any], trees: list[Any], sent: list[Tensor]) -> messages.Called:
+    def describe(
+        self, results: list[Any], trees: list[Any], sent: list[Tensor]
+    ) -> responses.Called:
         """Return the answer, but for side effects; results on another device become its twins."""
         call, other = self._call, self._other
-        called = messages.Called(
+        called = responses.Called(
             results=trees,
             grads=[requires_grad_of(x) for x in sent],
             changed=[],
@@ -137,7 +139,7 @@ class WatchedCalls:
             called.storage_nbytes = _storage_nbytes(results)
         return called
 
-    def describe_side_effects(self, called: messages.Called, sent: list[Tensor]) -> None:
+    def describe_side_effects(self, called: responses.Called, sent: list[Tensor]) -> None:
         """Add to the answer what the calls left changed, if that was asked for.
 
         A result may be a tensor of the submission's own class, whose code runs as its values are
@@ -145,10 +147,10 @@ class WatchedCalls:
         """
         if self._side_effects is None:
             return
-        sent[:] = [values.plain(x) if is_in_memory(x) else x for x in sent]
+        sent[:] = [packing.plain(x) if is_in_memory(x) else x for x in sent]
         called.changed = self._side_effects.changed_inputs()
         called.side_effects = self._side_effects.describe()
-        called.inputs = [values.digest(x) for x in self._given]
+        called.inputs = [packing.digest(x) for x in self._given]
 
 
 def _prepared_inputs(

@@ -10,7 +10,7 @@ from types import FrameType, TracebackType
 
 import torch
 
-from grader.wire.messages import FaultFrame, FaultTensor, RaisedFault
+from grader.wire.responses import FaultFrame, FaultTensor, RaisedFault
 
 MAX_MESSAGE_CHARS = 2000
 MAX_FRAMES = 10

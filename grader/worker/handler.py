@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn, no_grad
 from torch.func import functional_call
 
-from grader.wire import frames, messages, values
+from grader.wire import frames, messages, packing, responses, values
 from grader.wire.originals import (
     no_overrides,
     requires_grad_of,
@@ -48,7 +48,7 @@ class RequestHandler:
 
     def __init__(self) -> None:
         self.filename = "submission.py"
-        self.home = values.CPU
+        self.home = packing.CPU
         self.module = ModuleType(MODULE_NAME)
         self.objects: dict[int, Any] = {}  # modules, and lists of calls' results
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # constructors of the modules
@@ -83,9 +83,9 @@ class RequestHandler:
                 start += step.size
             if total > frames.MAX_BODY_BYTES:
                 text = f"is larger than {frames.MAX_BODY_BYTES >> 20} MiB in all"
-                answers, parts = [_encoded(messages.Refused(text=text))], []
+                answers, parts = [_encoded(responses.Refused(text=text))], []
                 break
-        return frames.pack(messages.PackedReply(request.number, answers, lost), *parts)
+        return frames.pack(responses.PackedReply(request.number, answers, lost), *parts)
 
     def _has_lost_its_device(self) -> bool:
         """Whether CUDA is unusable in this process: one index out of range is enough for that."""
@@ -111,17 +111,17 @@ class RequestHandler:
         """Return the same as ``_answer_step``, without looking at whether a rule was broken."""
         try:
             answer = self.carry_out(step, data)
-            answer.tensors, sent = values.dump_tensors(self.sent)
+            answer.tensors, sent = packing.dump_tensors(self.sent)
             answer.size = len(sent)
             return _encoded(answer), sent, False
-        except (Refusal, HiddenOperations, values.Unsendable) as error:
-            return _encoded(messages.Refused(text=str(error))), b"", True
+        except (Refusal, HiddenOperations, packing.Unsendable) as error:
+            return _encoded(responses.Refused(text=str(error))), b"", True
         except BaseException as error:
             fault = describe_exception.describe(error, self.filename)
             describe_exception.forget(error.__traceback__)
-            return _encoded(messages.Raised(fault=fault)), b"", True
+            return _encoded(responses.Raised(fault=fault)), b"", True
 
-    def carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
+    def carry_out(self, step: messages.Step, data: memoryview) -> responses.Answer:
         """Carry out a step; the tensors of its answer are left in ``sent``.
 
         Raises:
@@ -131,12 +131,12 @@ class RequestHandler:
         self.sent, self.generators = [], {}
         if step.seed is not None:
             _seed(step.seed)
-        tensors = values.load_tensors(step.tensors, data, strided=True, home=self.home)
+        tensors = packing.load_tensors(step.tensors, data, strided=True, home=self.home)
         name = "do_" + type(step.operation).__name__.lower()
-        do: Callable[..., messages.Answer] = getattr(self, name)
+        do: Callable[..., responses.Answer] = getattr(self, name)
         return do(step.operation, tensors)
 
-    def do_load(self, load: messages.Load, tensors: list[Tensor]) -> messages.Answer:
+    def do_load(self, load: messages.Load, tensors: list[Tensor]) -> responses.Answer:
         """Run a submission's source as a module of its own."""
         self.settle(load.device)
         self.filename = load.filename
@@ -147,17 +147,17 @@ class RequestHandler:
         linecache.cache[load.filename] = (len(load.source), None, lines, load.filename)
         code = compile(load.source, load.filename, "exec", dont_inherit=True)
         exec(code, self.module.__dict__)
-        return messages.Done()
+        return responses.Done()
 
     def settle(self, device: str) -> None:
         """Set the device on which all inputs and modules lie from here on."""
         self.home = torch.empty(0, device=device).device  # with its index: `cuda:0` for `cuda`
 
-    def do_ping(self, ping: messages.Ping, tensors: list[Tensor]) -> messages.Answer:
+    def do_ping(self, ping: messages.Ping, tensors: list[Tensor]) -> responses.Answer:
         """Do nothing."""
-        return messages.Done()
+        return responses.Done()
 
-    def do_create(self, create: messages.Create, tensors: list[Tensor]) -> messages.Answer:
+    def do_create(self, create: messages.Create, tensors: list[Tensor]) -> responses.Answer:
         """Construct a module and describe its parameters."""
         args, kwargs = (self._decode(tree, tensors) for tree in (create.args, create.kwargs))
         constructor, home = self._global(create.name), self.home
@@ -169,7 +169,7 @@ class RequestHandler:
                 raise Refusal(
                     f"`{create.name}(…)` gives an object of type `{kind}`, not an `nn.Module`"
                 )
-            return made if home == values.CPU else made.to(home)
+            return made if home == packing.CPU else made.to(home)
 
         made = make()
         self.objects[create.handle] = made
@@ -179,7 +179,7 @@ class RequestHandler:
         with no_overrides():
             shapes = {name: tuple(shape_of(p)) for name, p in parameters.items()}
         specs = [
-            messages.ParameterSpec(
+            responses.ParameterSpec(
                 name=name,
                 shape=shapes[name],
                 value=values.encode(p, self.sent) if create.with_values else None,
@@ -188,32 +188,32 @@ class RequestHandler:
             )
             for name, p in parameters.items()
         ]
-        return messages.Created(parameters=specs)
+        return responses.Created(parameters=specs)
 
-    def do_move(self, move: messages.Move, tensors: list[Tensor]) -> messages.Answer:
+    def do_move(self, move: messages.Move, tensors: list[Tensor]) -> responses.Answer:
         """Move a module to a dtype and a device."""
-        dtype = None if move.dtype is None else values.DTYPES[move.dtype]
+        dtype = None if move.dtype is None else packing.DTYPES[move.dtype]
         module = self.objects[move.handle]
         if move.device != "meta":
             module.to(device=move.device, dtype=dtype)
-            return messages.Done()
+            return responses.Done()
         was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
         with self.other_devices.setdefault(move.handle, SimulatedDevice(self.home)) as other:
             module.to(device="meta", dtype=dtype)
         for name, value in registered.tensors(module).items():
             if name in was and value.shape == was[name].shape:
                 other.pair(value, was[name].to(value.dtype))
-        return messages.Done()
+        return responses.Done()
 
-    def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
+    def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> responses.Answer:
         """Replace a module by a newly constructed one that loads the old one's state."""
         module = self.objects[renew.handle]
         made = self.makers[renew.handle]().train(module.training)
         made.load_state_dict(module.state_dict())
         self.objects[renew.handle] = made
-        return messages.Done()
+        return responses.Done()
 
-    def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
+    def do_call(self, call: messages.Call, tensors: list[Tensor]) -> responses.Answer:
         """Call a module, a method of it, or a function; keep the results if asked to."""
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
@@ -261,7 +261,7 @@ class RequestHandler:
         for name in call.frozen:
             parameters[name].requires_grad_(False)
 
-    def do_backward(self, backward: messages.Backward, tensors: list[Tensor]) -> messages.Answer:
+    def do_backward(self, backward: messages.Backward, tensors: list[Tensor]) -> responses.Answer:
         """Compute gradients of calls that were kept."""
         graph = self.graphs.get(backward.handle)
         pairs = [
@@ -270,10 +270,10 @@ class RequestHandler:
             if isinstance(out := self._output(backward.handle, path), Tensor) and out.requires_grad
         ]
         if graph is None or not pairs:
-            return messages.Gradients(result=None)
+            return responses.Gradients(result=None)
         found = graph.backward(pairs, backward.way)
-        after = [values.digest(x) for x in graph.watched]
-        return messages.Gradients(result=values.encode(found, self.sent), inputs=after)
+        after = [packing.digest(x) for x in graph.watched]
+        return responses.Gradients(result=values.encode(found, self.sent), inputs=after)
 
     def _output(self, handle: int, path: list[int | str]) -> Any:
         """Return a part of the results of kept calls; None where there is no such part."""
@@ -318,7 +318,7 @@ class RequestHandler:
         return getattr(module, call.method), registered.parameters(module)
 
 
-def _encoded(answer: messages.Answer) -> msgspec.Raw:
+def _encoded(answer: responses.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch._C import _dispatch_library  # before a submission can replace it
 
-from grader.wire import messages
+from grader.wire import messages, responses
 
 # Dispatch keys under which an operation may have a kernel; keys that are derived from these need
 # none of their own.
@@ -48,7 +48,7 @@ class ForbiddenCalls:
     """
 
     def __init__(self, rules: messages.Rules = messages.NO_RULES, filename: str = "") -> None:
-        self.broken: messages.Forbidden | None = None
+        self.broken: responses.Forbidden | None = None
         self._names = frozenset(rules.forbidden)
         self._operations = rules.operations
         self._filename = filename
@@ -168,7 +168,7 @@ class ForbiddenCalls:
         frames = _outwards(sys._getframe(1))
         lines = (one.f_lineno for one in frames if one.f_code.co_filename == self._filename)
         line = next(lines, 0)
-        self.broken = self.broken or messages.Forbidden(name=name, line=line)
+        self.broken = self.broken or responses.Forbidden(name=name, line=line)
         raise ForbiddenUse(f"this exercise forbids `{name}`")
 
 

@@ -27,7 +27,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from grader.wire import frames, greetings, messages, values
+from grader.wire import frames, greetings, messages, packing
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import Confinement
 from grader.worker import gpu, hugepages, rules, serving
@@ -196,7 +196,7 @@ def warm_up(*, on_gpu: bool) -> None:
     handler = RequestHandler()
 
     def ask(operation: messages.Operation, *tensors: Tensor) -> None:
-        specs, body = values.dump_tensors(list(tensors), strided=True)
+        specs, body = packing.dump_tensors(list(tensors), strided=True)
         step = messages.Step(operation, specs, len(body), seed=0)
         answer = handler.answer(messages.Request([step]), body)
         assert b'"raised"' not in answer, answer

@@ -23,17 +23,8 @@ from grader.sandbox.channel import Exchange
 from grader.sandbox.process import Sandbox
 from grader.sandbox.replies import StepAnswer
 from grader.submission import Submission
-from grader.wire.messages import (
-    Arguments,
-    Backward,
-    Call,
-    Called,
-    Create,
-    Done,
-    Gradients,
-    Operation,
-    Step,
-)
+from grader.wire.messages import Arguments, Backward, Call, Create, Operation, Step
+from grader.wire.responses import Called, Done, Gradients
 from tests.support.drawing import sampled
 from tests.support.paths import CONTRACTS
 

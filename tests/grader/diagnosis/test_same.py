@@ -12,7 +12,7 @@ from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit
 from grader.diagnosis.rounding import unexplained
 from grader.diagnosis.same import difference
 from grader.sandbox.replies import StepAnswer
-from grader.wire import messages, values
+from grader.wire import messages, responses, values
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_gradients_may_differ_by_a_rounding_of_the_largest(
 ) -> None:
     theirs, mine = ([torch.tensor([largest]), torch.tensor([0.4163 + by])] for by in (0.0, off))
     sent: list[torch.Tensor] = []
-    told = messages.Gradients(result=values.encode(theirs, sent))
+    told = responses.Gradients(result=values.encode(theirs, sent))
     assert difference(StepAnswer(told, sent), told, mine) == kind
 
 
@@ -42,7 +42,7 @@ def test_gradient_in_another_style_may_be_what_is_left_of_large_terms(
     def gradients(*numbers: float) -> StepAnswer:
         sent: list[torch.Tensor] = []
         result = values.encode([torch.tensor([one]) for one in numbers], sent)
-        return StepAnswer(messages.Gradients(result=result), sent)
+        return StepAnswer(responses.Gradients(result=result), sent)
 
     class Mistaken:
         def answers(

@@ -20,8 +20,8 @@ from grader.outputs.source_listing import list_source
 from grader.records import GradebookRow
 from grader.sandbox.errors import read_fault
 from grader.submission import SourceProblem, parse, submission_of
-from grader.wire.messages import FaultFrame, RaisedFault
 from grader.wire.plain import one_line
+from grader.wire.responses import FaultFrame, RaisedFault
 
 FORGED = "exercise1\nscore 28 / 28  seed 1\n.py"
 

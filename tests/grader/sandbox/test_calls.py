@@ -23,7 +23,7 @@ from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.oracle import linear
 from grader.suite.sizes import Sizes
-from grader.wire import messages
+from grader.wire import responses
 from grader.wire.frames import BadFrame
 
 Begin = Callable[[str], Session]
@@ -422,10 +422,10 @@ def test_parameters_of_another_form_end_the_worker(begin: Begin, create: str) ->
 def test_one_tensor_is_the_value_of_one_parameter(session: Session) -> None:
     """A body of 64 MiB under 60 names took gigabytes of whoever widened each."""
     tensor = torch.ones(3)
-    named = [messages.ParameterSpec(n, (3,), {"tensor": 0}, n, True) for n in ("a", "b")]
+    named = [responses.ParameterSpec(n, (3,), {"tensor": 0}, n, True) for n in ("a", "b")]
     with pytest.raises(ValueError, match="value of several parameters"):
-        read_parameters(StepAnswer(messages.Created(parameters=named), [tensor]))
-    assert read_parameters(StepAnswer(messages.Created(parameters=named[:1]), [tensor]))
+        read_parameters(StepAnswer(responses.Created(parameters=named), [tensor]))
+    assert read_parameters(StepAnswer(responses.Created(parameters=named[:1]), [tensor]))
 
 
 @pytest.mark.parametrize("made", ["torch.ones(7, 5)", "torch.ones(5, 5, dtype=torch.uint8)"])
@@ -511,19 +511,19 @@ def test_what_was_observed_is_shared_by_contract_not_by_name(harness: Harness) -
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool])
 def test_gradients_that_are_no_floats_are_not_believed(dtype: torch.dtype) -> None:
-    answer = messages.Gradients(result={"list": [{"tensor": 0}]})
+    answer = responses.Gradients(result={"list": [{"tensor": 0}]})
     with pytest.raises(ValueError, match="form of its input"):
         read_gradients(
             StepAnswer(answer, [torch.ones(3).to(dtype)]), [(torch.Size([3]), torch.device("cpu"))]
         )
 
 
-def part(**changes: Any) -> messages.Called:
-    return messages.Called(results=[1], grads=[], changed=[], **changes)
+def part(**changes: Any) -> responses.Called:
+    return responses.Called(results=[1], grads=[], changed=[], **changes)
 
 
-def refused() -> messages.Refused:
-    return messages.Refused(text="is larger than 64 MiB in all")
+def refused() -> responses.Refused:
+    return responses.Refused(text="is larger than 64 MiB in all")
 
 
 @pytest.mark.parametrize(
@@ -536,11 +536,11 @@ def refused() -> messages.Refused:
 )  # fmt: skip
 def test_answers_of_another_number_or_size_are_not_believed(answers: Any) -> None:
     with pytest.raises(BadFrame):
-        read_reply(messages.Reply(1, answers), b"", [2])
+        read_reply(responses.Reply(1, answers), b"", [2])
 
 
 def test_refusal_of_the_whole_is_told() -> None:
-    found, *others = read_reply(messages.Reply(1, [refused()]), b"", [1, 1])
+    found, *others = read_reply(responses.Reply(1, [refused()]), b"", [1, 1])
     assert others == [found]
     assert isinstance(found, SubmissionRefused)
     assert "is larger than" in str(found)

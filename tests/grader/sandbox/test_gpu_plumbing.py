@@ -30,7 +30,7 @@ from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerProcess
 from grader.submission import Submission
 from grader.suite.compare import CheckFailed, computed_on, expect_close
-from grader.wire import frames, greetings, messages, values
+from grader.wire import frames, greetings, messages, packing, responses, values
 from grader.wire.levels import (
     GPU_CONTEXT_MIB,
     GPU_WORKERS_PER_SHARER,
@@ -320,7 +320,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
             meter.was_read.wait()
             meter.started = True
             self.theirs.sendall(frames.pack(greetings.Greeting("process", cpu_seconds=3.5)))
-            self.theirs.sendall(frames.pack(messages.Reply(1, [messages.Done()])))
+            self.theirs.sendall(frames.pack(responses.Reply(1, [responses.Done()])))
 
         def take(self, count: int) -> bytes:
             return self.theirs.recv(count, socket.MSG_WAITALL)
@@ -334,7 +334,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
     worker.send(messages.Request([messages.Step(messages.Ping())]), clock)
     reply, _ = worker.receive(clock)
     worker.kill()
-    assert isinstance(reply.answers[0], messages.Done)
+    assert isinstance(reply.answers[0], responses.Done)
     assert clock.taken == 0
     assert meter.began == 3.5
 
@@ -365,7 +365,7 @@ def asked(device: str, name: str, *tensors: Tensor, **kwargs: Any) -> list[Tenso
     handler.do_load(messages.Load(SOURCE, "mine.py", device=device), [])
     sent: list[Tensor] = []
     trees = values.encode(tensors, sent), values.encode(kwargs, sent)
-    specs, body = values.dump_tensors(sent, strided=True)
+    specs, body = packing.dump_tensors(sent, strided=True)
     call = messages.Call(name, [messages.Arguments(*trees)], detect_inplace=True)
     handler.carry_out(messages.Step(call, specs, len(body)), memoryview(body))
     return handler.sent
@@ -375,7 +375,7 @@ def test_inputs_lie_where_the_worker_is_told(another_device: str) -> None:
     x = torch.arange(6.0).view(2, 3)
     (out,) = asked(another_device, "double", x)
     assert out.device.type == another_device
-    specs, _ = values.dump_tensors([out])
+    specs, _ = packing.dump_tensors([out])
     assert specs[0].device == f"{another_device}:0"
     assert torch.equal(out.cpu(), 2 * x)
 
@@ -389,7 +389,7 @@ def test_new_tensor_without_a_device_does_not_meet_the_inputs(another_device: st
 
 def test_what_comes_from_a_gpu_is_read_on_the_cpu() -> None:
     spec = messages.TensorSpec("float32", [3], "cuda:0")
-    (out,) = values.load_tensors([spec], torch.ones(4).numpy().tobytes())
+    (out,) = packing.load_tensors([spec], torch.ones(4).numpy().tobytes())
     assert out.device.type == "cpu"
     assert torch.equal(out, torch.ones(3))
 
@@ -416,8 +416,8 @@ def test_worker_that_lost_its_device_says_so(monkeypatch: pytest.MonkeyPatch) ->
         handler.home = torch.device(home)
         monkeypatch.setattr(torch.cuda, "synchronize", lost_context)
         packed = io.BytesIO(handler.answer(messages.Request([messages.Step(call)]), b""))
-        reply = frames.unpack(packed.read, frames.MAX_REPLY_HEADER_BYTES, messages.Reply)[0]
-        assert isinstance(reply.answers[0], messages.Refused)
+        reply = frames.unpack(packed.read, frames.MAX_REPLY_HEADER_BYTES, responses.Reply)[0]
+        assert isinstance(reply.answers[0], responses.Refused)
         assert reply.spent is lost
 
 

@@ -22,7 +22,7 @@ from grader.sandbox.replies import StepAnswer
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import Submission
-from grader.wire.messages import Done
+from grader.wire.responses import Done
 from grader.wire.values import Opaque
 
 Begin = Callable[[str], Session]

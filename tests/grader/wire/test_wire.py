@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.sandbox.replies import StepAnswer, read_reply, read_results
-from grader.wire import frames, messages, values
+from grader.wire import frames, messages, packing, responses, values
 from grader.wire.frames import BadFrame
 
 CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
@@ -29,8 +29,8 @@ def reader(data: bytes) -> Callable[[int], bytes]:
     return receive
 
 
-def unpack(data: bytes) -> tuple[messages.Reply, bytes]:
-    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER_BYTES, messages.Reply)
+def unpack(data: bytes) -> tuple[responses.Reply, bytes]:
+    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER_BYTES, responses.Reply)
 
 
 def head(magic: bytes = b"ADW1", header: int = 0, body: int = 0) -> bytes:
@@ -38,7 +38,7 @@ def head(magic: bytes = b"ADW1", header: int = 0, body: int = 0) -> bytes:
 
 
 def test_frame_goes_out_and_back() -> None:
-    reply = messages.Reply(3, [messages.Refused(text="ü"), messages.Done(size=4)])
+    reply = responses.Reply(3, [responses.Refused(text="ü"), responses.Done(size=4)])
     assert unpack(frames.pack(reply, b"body")) == (reply, b"body")
 
 
@@ -61,12 +61,12 @@ def test_what_is_no_frame_is_refused(data: bytes) -> None:
         unpack(data)
 
 
-@pytest.mark.parametrize("dtype", values.DTYPES.values(), ids=str)
+@pytest.mark.parametrize("dtype", packing.DTYPES.values(), ids=str)
 def test_every_dtype_crosses(dtype: torch.dtype) -> None:
     tensor = torch.tensor([[0, 1, 1], [1, 0, 0]]).to(dtype)
-    specs, body = values.dump_tensors([tensor, tensor[:0], tensor[0, 0]])
+    specs, body = packing.dump_tensors([tensor, tensor[:0], tensor[0, 0]])
     for sent, got in zip(
-        [tensor, tensor[:0], tensor[0, 0]], values.load_tensors(specs, body), strict=True
+        [tensor, tensor[:0], tensor[0, 0]], packing.load_tensors(specs, body), strict=True
     ):
         assert got.dtype == dtype
         assert torch.equal(got, sent)
@@ -74,17 +74,17 @@ def test_every_dtype_crosses(dtype: torch.dtype) -> None:
 
 def test_shared_memory_crosses_as_copies() -> None:
     whole = torch.arange(6.0)
-    specs, body = values.dump_tensors([whole, whole[:3], whole[:3]])
-    first, second, third = values.load_tensors(specs, body)
+    specs, body = packing.dump_tensors([whole, whole[:3], whole[:3]])
+    first, second, third = packing.load_tensors(specs, body)
     second.zero_()
     assert torch.equal(first, whole)
     assert torch.equal(third, whole[:3])
 
 
 def test_bool_bytes_are_made_0_or_1() -> None:
-    specs, body = values.dump_tensors([torch.tensor([True, False])])
+    specs, body = packing.dump_tensors([torch.tensor([True, False])])
     body = body[:-2] + bytes([2, 0])
-    (got,) = values.load_tensors(specs, body)
+    (got,) = packing.load_tensors(specs, body)
     assert got.view(torch.uint8).tolist() == [1, 0]
 
 
@@ -107,10 +107,10 @@ def test_bool_bytes_are_made_0_or_1() -> None:
     ],
 )
 def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) -> None:
-    specs, body = values.dump_tensors([torch.ones(2, 3)])
+    specs, body = packing.dump_tensors([torch.ones(2, 3)])
     spec = msgspec.structs.replace(specs[0], **change)
     with pytest.raises(BadFrame):
-        values.load_tensors([spec], body, strided=True)
+        packing.load_tensors([spec], body, strided=True)
 
 
 @pytest.mark.parametrize("shape", [[2] * 17, [10**4000] * 60, [-1]])
@@ -129,24 +129,24 @@ def test_numbers_of_a_shape_are_bounded_before_anybody_multiplies_them(
         with pytest.raises(BadFrame, match="no message of ours"):
             unpack(head(header=len(text)) + text)
     with pytest.raises(BadFrame):
-        values.load_tensors([messages.TensorSpec("float32", shape)], b"")
+        packing.load_tensors([messages.TensorSpec("float32", shape)], b"")
 
 
 def test_strides_are_for_requests_alone() -> None:
     """Eight bytes that lie far apart would take gigabytes of whoever reads the answer."""
-    specs, body = values.dump_tensors([torch.ones(2, 3).mT], strided=True)
+    specs, body = packing.dump_tensors([torch.ones(2, 3).mT], strided=True)
     with pytest.raises(BadFrame, match="strides"):
-        values.load_tensors(specs, body)
-    (got,) = values.load_tensors(specs, body, strided=True)
+        packing.load_tensors(specs, body)
+    (got,) = packing.load_tensors(specs, body, strided=True)
     assert got.stride() == (1, 3)
 
 
 def test_missing_bytes_are_refused() -> None:
-    specs, _ = values.dump_tensors([torch.ones(2, 3)])
+    specs, _ = packing.dump_tensors([torch.ones(2, 3)])
     with pytest.raises(BadFrame):
-        values.load_tensors(specs, b"")
+        packing.load_tensors(specs, b"")
     with pytest.raises(BadFrame):
-        values.load_tensors([messages.TensorSpec("float32", [10**9, 10**9], "meta")], b"")
+        packing.load_tensors([messages.TensorSpec("float32", [10**9, 10**9], "meta")], b"")
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_tree_of_another_form_is_refused(tree: object) -> None:
 
 def test_mutated_answers_are_read_or_refused() -> None:
     rng = random.Random(0)
-    specs, body = values.dump_tensors([torch.ones(2, 3), torch.zeros(3, dtype=torch.bool)])
+    specs, body = packing.dump_tensors([torch.ones(2, 3), torch.zeros(3, dtype=torch.bool)])
     tree = {"tuple": [{"tensor": 0}, 1.5]}
-    called = messages.Called(results=[tree], grads=[], changed=[], tensors=specs, size=len(body))
-    frame = frames.pack(messages.Reply(1, [called]), body)
+    called = responses.Called(results=[tree], grads=[], changed=[], tensors=specs, size=len(body))
+    frame = frames.pack(responses.Reply(1, [called]), body)
     refused = 0
     for _ in range(3000):
         data = bytearray(frame)
@@ -193,18 +193,18 @@ def test_mutated_answers_are_read_or_refused() -> None:
 
 
 def test_unsendable_tensor_says_why() -> None:
-    with pytest.raises(values.Unsendable, match="larger than 64 MiB"):
-        values.dump_tensors([torch.zeros(1).expand(10**12)])
-    with pytest.raises(values.Unsendable, match="complex64"):
-        values.dump_tensors([torch.zeros(1, dtype=torch.complex64)])
-    specs, body = values.dump_tensors([torch.zeros(2)] * 1024)
-    with pytest.raises(values.Unsendable, match="has 1025 tensors, 1024 are allowed"):
-        values.dump_tensors([torch.zeros(2)] * 1025)
+    with pytest.raises(packing.Unsendable, match="larger than 64 MiB"):
+        packing.dump_tensors([torch.zeros(1).expand(10**12)])
+    with pytest.raises(packing.Unsendable, match="complex64"):
+        packing.dump_tensors([torch.zeros(1, dtype=torch.complex64)])
+    specs, body = packing.dump_tensors([torch.zeros(2)] * 1024)
+    with pytest.raises(packing.Unsendable, match="has 1025 tensors, 1024 are allowed"):
+        packing.dump_tensors([torch.zeros(2)] * 1025)
     with pytest.raises(BadFrame, match="it has 1025 tensors, 1024 are allowed"):
-        values.load_tensors([*specs, specs[0]], body + body[:8])
+        packing.load_tensors([*specs, specs[0]], body + body[:8])
 
 
 def test_spec_is_plain_json() -> None:
-    specs, _ = values.dump_tensors([torch.ones(2, 3).T], strided=True)
+    specs, _ = packing.dump_tensors([torch.ones(2, 3).T], strided=True)
     assert msgspec.json.decode(msgspec.json.encode(specs), type=list[messages.TensorSpec]) == specs
     assert specs[0].stride == [1, 3]

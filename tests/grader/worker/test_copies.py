@@ -116,8 +116,8 @@ def test_numbers_that_differ_by_rounding_are_the_same() -> None:
 
 def test_copies_that_nobody_asked_for_end_the_worker(begin: Begin) -> None:
     lie = (
-        "import sys\nmessages = sys.modules['grader.wire.messages']\nCalled = messages.Called\n"
-        "messages.Called = lambda **told: Called(**{**told, 'copied': 3})\n"
+        "import sys\nresponses = sys.modules['grader.wire.responses']\nCalled = responses.Called\n"
+        "responses.Called = lambda **told: Called(**{**told, 'copied': 3})\n"
         "\ndef f(x):\n    return x\n"
     )
     batch = begin(lie).batch()

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.wire import messages, values
+from grader.wire import messages, packing, responses
 from grader.worker.devices import ReadsValues
 from grader.worker.handler import RequestHandler
 
@@ -138,7 +138,7 @@ def finite(x):
 """
 
 
-Do = Callable[..., messages.Answer]
+Do = Callable[..., responses.Answer]
 Begin = Callable[[str, bool], tuple[Do, RequestHandler]]
 Back = Callable[[str, Tensor, bool], list[Tensor]]
 
@@ -149,8 +149,8 @@ def begin() -> Begin:
     def made(body: str, elsewhere: bool) -> tuple[Do, RequestHandler]:
         handler = RequestHandler()
 
-        def do(operation: messages.Operation, *tensors: Tensor) -> messages.Answer:
-            specs, data = values.dump_tensors(list(tensors), strided=True)
+        def do(operation: messages.Operation, *tensors: Tensor) -> responses.Answer:
+            specs, data = packing.dump_tensors(list(tensors), strided=True)
             step = messages.Step(operation, specs, len(data), seed=0)
             return handler.carry_out(step, memoryview(data))
 
@@ -164,12 +164,12 @@ def begin() -> Begin:
 
 
 @pytest.fixture
-def ask(begin: Begin) -> Callable[..., tuple[messages.Called, list[Tensor]]]:
-    def made(body: str, x: Tensor, elsewhere: bool) -> tuple[messages.Called, list[Tensor]]:
+def ask(begin: Begin) -> Callable[..., tuple[responses.Called, list[Tensor]]]:
+    def made(body: str, x: Tensor, elsewhere: bool) -> tuple[responses.Called, list[Tensor]]:
         do, handler = begin(body, elsewhere)
         calls = [messages.Arguments(ONE, NOTHING)]
         called = do(messages.Call(1, calls, mode=False, use_other_device=elsewhere), x)
-        assert isinstance(called, messages.Called)
+        assert isinstance(called, responses.Called)
         return called, handler.sent
 
     return made
@@ -192,7 +192,7 @@ def go_back(begin: Begin) -> Back:
 
 @pytest.mark.parametrize("name", BODIES)
 def test_values_on_another_device_are_those_on_the_cpu(
-    name: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
+    name: str, ask: Callable[..., tuple[responses.Called, list[Tensor]]]
 ) -> None:
     x = torch.randn(3, 3)
     _, expected = ask(BODIES[name], x, False)
@@ -203,7 +203,7 @@ def test_values_on_another_device_are_those_on_the_cpu(
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own, at first use
 def test_forward_derivative_on_another_device_is_that_on_the_cpu(
-    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+    ask: Callable[..., tuple[responses.Called, list[Tensor]]],
 ) -> None:
     body = "torch.func.vmap(torch.func.jacfwd(lambda v: v.square().mean() + 1e-5))(x.double())"
     x = torch.randn(3, 3)
@@ -213,7 +213,7 @@ def test_forward_derivative_on_another_device_is_that_on_the_cpu(
 
 
 def test_empty_tensor_on_another_device_has_none_of_them(
-    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+    ask: Callable[..., tuple[responses.Called, list[Tensor]]],
 ) -> None:
     x = torch.randn(3, 3)
     called, got = ask("torch.full_like(x, 7.0)", x, True)
@@ -222,7 +222,7 @@ def test_empty_tensor_on_another_device_has_none_of_them(
 
 
 def test_tensor_on_the_cpu_is_told(
-    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+    ask: Callable[..., tuple[responses.Called, list[Tensor]]],
 ) -> None:
     called, _ = ask("torch.ones(3, 3)", torch.randn(3, 3), True)
     assert called.on_other_device == [False]
@@ -230,7 +230,7 @@ def test_tensor_on_the_cpu_is_told(
 
 @pytest.mark.parametrize("body", ["x + made", "x.exp().as_subclass(nn.Parameter)"])
 def test_what_came_there_by_no_operation_is_not_made_up(
-    body: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
+    body: str, ask: Callable[..., tuple[responses.Called, list[Tensor]]]
 ) -> None:
     called, got = ask(body, torch.randn(3, 3), True)
     assert called.on_other_device == [True]
@@ -258,7 +258,7 @@ def test_what_goes_back_on_two_devices_or_reads_is_refused(name: str, go_back: B
 
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_refused_where_there_may_be_none(
-    name: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
+    name: str, ask: Callable[..., tuple[responses.Called, list[Tensor]]]
 ) -> None:
     x = torch.randn(3, 3)
     ask(VALUES[name], x, False)

@@ -23,7 +23,8 @@ from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import StepAnswer
 from grader.wire import messages
-from grader.worker.handler import Refusal, RequestHandler
+from grader.worker.handler import RequestHandler
+from grader.worker.kept import Kept, Refusal
 
 SOLUTION_FILENAME = "<solution>"
 MAX_INSTRUCTIONS = 200_000  # of a source in one step: the same however busy the machine is
@@ -205,8 +206,7 @@ class Replay:
 
         A group ends at the first step that failed.
         """
-        self._handler.objects.clear()
-        self._handler.graphs.clear()
+        self._handler.kept = Kept()
         for number, group in enumerate(unit.groups):
             for place, asked in enumerate(group):
                 mine = self.answer_step(asked).answer

@@ -6,16 +6,11 @@ A zygote is a process that imports torch once; a worker is a process that runs o
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
-import importlib.util
-import os
 import select
-import site
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -24,6 +19,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from grader.errors import GraderFault
+from grader.sandbox import launch
 from grader.sandbox.clock import POLL_INTERVAL_S
 from grader.sandbox.gpu import first_gpu
 from grader.sandbox.wall_check import try_walls
@@ -33,12 +29,6 @@ from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
 
 ZYGOTE_START_TIMEOUT_S = 120.0  # a cold disk is slow to read torch from
-# Memory that was freed is used again: otherwise each large tensor costs a page fault for every
-# 4 KiB. (Large pages make it faster still, but a fault may then wait for 0.1 s.)
-ALLOCATOR_SETTINGS = (
-    f"glibc.malloc.mmap_threshold={32 << 20}",  # bytes; the most that glibc takes
-    f"glibc.malloc.trim_threshold={256 << 20}",
-)
 
 _T = TypeVar("_T")
 
@@ -73,7 +63,7 @@ class Sandbox:
             )
         choose_kernels()
         levels = [level for level in LEVELS if isolation in ("auto", level)]
-        paths = _import_paths() + (_driver_folders() if on_gpu else [])
+        paths = launch.import_paths() + (launch.driver_folders() if on_gpu else [])
         found = first_gpu() if on_gpu else None
         gpu = found.device if found is not None else ""
         self._confinement = Confinement(levels, limits or Limits(), on_gpu, gpu, paths, spawn)
@@ -217,11 +207,11 @@ class Sandbox:
     def _start_zygote(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs:
-            self._zygote = _launch(theirs, self._confinement)
+            self._zygote = launch.start(theirs, self._confinement)
 
     def _start_worker(self, theirs: socket.socket, pipe: int) -> Process:
         if self.spawns:
-            return SpawnedProcess(_launch(theirs, self._confinement, stdout=pipe))
+            return SpawnedProcess(launch.start(theirs, self._confinement, stdout=pipe))
         forked = self._ask(b"fork", [theirs.fileno(), pipe], greetings.Forked)
         if forked.refused:
             raise GraderFault(f"no worker can be started: {forked.refused}")
@@ -265,56 +255,3 @@ class _ForkedProcess:
 
     def end(self) -> int:
         return self._sandbox._ask(f"end {self.pid}".encode(), [], greetings.Ended).status
-
-
-def _launch(
-    connection: socket.socket, confinement: Confinement, stdout: int | None = None
-) -> subprocess.Popen[bytes]:
-    """Start a zygote or a spawned worker, with only the environment that torch needs."""
-    environment = {
-        "HOME": "/nonexistent",
-        "LANG": "C.UTF-8",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(_import_paths()),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "TMPDIR": tempfile.gettempdir(),
-        "GLIBC_TUNABLES": ":".join(ALLOCATOR_SETTINGS),
-    }
-    if confinement.on_gpu:
-        names = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
-        environment |= {name: os.environ[name] for name in names if name in os.environ}
-        found, part = first_gpu(), environment.get("CUDA_VISIBLE_DEVICES", "").startswith("MIG")
-        if confinement.gpu and found is not None and not part:
-            environment["CUDA_VISIBLE_DEVICES"] = found.name  # by UUID: it can count no other GPUs
-    number = str(connection.fileno())
-    words = msgspec.json.encode(confinement).decode()
-    return subprocess.Popen(
-        [sys.executable, "-P", "-s", "-m", "grader.worker.zygote", number, words],
-        cwd="/",
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=None if stdout is None else stdout,
-        pass_fds=[connection.fileno()],
-        start_new_session=True,
-    )
-
-
-def _import_paths() -> list[str]:
-    """Return the folders that the worker side imports from, other than Python's own."""
-    found = [importlib.util.find_spec(name) for name in ("grader", "msgspec", "torch")]
-    folders = {str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin}
-    return sorted(folders - set(site.getsitepackages()))
-
-
-def _driver_folders() -> list[str]:
-    """Return the folders of CUDA's driver, which containers mount outside the system's folders."""
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return []
-    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    found = [Path(line.split(maxsplit=5)[5]) for line in lines if "/libcuda.so" in line]
-    return sorted({str(path.parent) for path in found})

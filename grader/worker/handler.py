@@ -12,7 +12,6 @@ import random
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,27 +19,19 @@ import msgspec
 import torch
 
 # Imported before a submission is loaded, which may replace these names in torch.
-from torch import Tensor, nn, no_grad
-from torch.func import functional_call
+from torch import Tensor, nn
 
 from grader.wire import frames, messages, packing, responses, values
-from grader.wire.originals import (
-    no_overrides,
-    requires_grad_of,
-    shape_of,
-)
+from grader.wire.originals import no_overrides, requires_grad_of, shape_of
 from grader.worker import describe_exception, registered
 from grader.worker.calling import WatchedCalls
 from grader.worker.devices import SimulatedDevice
-from grader.worker.graphs import Graph
+from grader.worker.kept import Kept, Refusal
 from grader.worker.rules import ForbiddenCalls
 from grader.worker.seeing import HiddenOperations
+from grader.worker.weights import lend_weights, set_weights
 
 MODULE_NAME = "submission"
-
-
-class Refusal(Exception):
-    """The submission cannot serve a step, say for lack of a method; the text is for the learner."""
 
 
 class RequestHandler:
@@ -50,10 +41,7 @@ class RequestHandler:
         self.filename = "submission.py"
         self.home = packing.CPU
         self.module = ModuleType(MODULE_NAME)
-        self.objects: dict[int, Any] = {}  # modules, and lists of calls' results
-        self.makers: dict[int, Callable[[], nn.Module]] = {}  # constructors of the modules
-        self.graphs: dict[int, Graph] = {}
-        self.other_devices: dict[int, SimulatedDevice] = {}  # by handle of the module on it
+        self.kept = Kept()
         self.sent: list[Tensor] = []
         self.generators: dict[int, torch.Generator] = {}  # of the current step, by seed
         self.forbidden_calls = ForbiddenCalls()
@@ -61,10 +49,7 @@ class RequestHandler:
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
         """Carry out a request, each group up to the first step that fails, and pack the reply."""
         for handle in request.release:
-            self.objects.pop(handle, None)
-            self.graphs.pop(handle, None)
-            self.makers.pop(handle, None)
-            self.other_devices.pop(handle, None)
+            self.kept.release(handle)
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
         start = total = 0
@@ -172,8 +157,8 @@ class RequestHandler:
             return made if home == packing.CPU else made.to(home)
 
         made = make()
-        self.objects[create.handle] = made
-        self.makers[create.handle] = make
+        self.kept.objects[create.handle] = made
+        self.kept.makers[create.handle] = make
         parameters = registered.parameters(made)
         first = {id(p): name for name, p in reversed(parameters.items())}
         with no_overrides():
@@ -193,12 +178,12 @@ class RequestHandler:
     def do_move(self, move: messages.Move, tensors: list[Tensor]) -> responses.Answer:
         """Move a module to a dtype and a device."""
         dtype = None if move.dtype is None else packing.DTYPES[move.dtype]
-        module = self.objects[move.handle]
+        module = self.kept.objects[move.handle]
         if move.device != "meta":
             module.to(device=move.device, dtype=dtype)
             return responses.Done()
         was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
-        with self.other_devices.setdefault(move.handle, SimulatedDevice(self.home)) as other:
+        with self.kept.other_devices.setdefault(move.handle, SimulatedDevice(self.home)) as other:
             module.to(device="meta", dtype=dtype)
         for name, value in registered.tensors(module).items():
             if name in was and value.shape == was[name].shape:
@@ -207,10 +192,10 @@ class RequestHandler:
 
     def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> responses.Answer:
         """Replace a module by a newly constructed one that loads the old one's state."""
-        module = self.objects[renew.handle]
-        made = self.makers[renew.handle]().train(module.training)
+        module = self.kept.objects[renew.handle]
+        made = self.kept.makers[renew.handle]().train(module.training)
         made.load_state_dict(module.state_dict())
-        self.objects[renew.handle] = made
+        self.kept.objects[renew.handle] = made
         return responses.Done()
 
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> responses.Answer:
@@ -218,18 +203,16 @@ class RequestHandler:
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
         if call.functional_weights:
-            function = partial(
-                _call_with_weights, function, _weights_by_name(parameters, call.weights, tensors)
-            )
+            function = lend_weights(function, parameters, call.weights, tensors)
         self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         watched = WatchedCalls(call, function, parameters, inputs, other)
         results, trees = watched.make(self._decode, self.sent)
         called = watched.describe(results, trees, self.sent)
         if call.results_handle is not None:
-            self.objects[call.results_handle] = results
+            self.kept.objects[call.results_handle] = results
             if call.gradients and any(called.grads):
-                self.graphs[call.results_handle] = watched.graph
+                self.kept.graphs[call.results_handle] = watched.graph
         del results  # or it would keep alive what the submission's code is to free below
         watched.describe_side_effects(called, self.sent)
         return called
@@ -240,7 +223,7 @@ class RequestHandler:
             return None
         if isinstance(call.target, str):
             return SimulatedDevice(self.home)
-        return self.other_devices.setdefault(call.target, SimulatedDevice(self.home))
+        return self.kept.other_devices.setdefault(call.target, SimulatedDevice(self.home))
 
     def _prepare(
         self,
@@ -251,23 +234,24 @@ class RequestHandler:
     ) -> None:
         """Set weights, training mode and frozen parameters before a call."""
         if not call.functional_weights:
-            _set_weights(parameters, call.weights, tensors)
+            set_weights(parameters, call.weights, tensors)
         if other is not None:
             for name, index in call.weights.items():
                 other.pair(parameters[name], tensors[index].to(parameters[name].dtype))
         if call.mode is not None:  # after the weights, which a module may fold when its mode is set
             with other or nullcontext():
-                self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
+                self.kept.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
         for name in call.frozen:
             parameters[name].requires_grad_(False)
 
     def do_backward(self, backward: messages.Backward, tensors: list[Tensor]) -> responses.Answer:
         """Compute gradients of calls that were kept."""
-        graph = self.graphs.get(backward.handle)
+        graph = self.kept.graphs.get(backward.handle)
         pairs = [
             (out, grad)
             for path, grad in zip(backward.outputs, tensors, strict=True)
-            if isinstance(out := self._output(backward.handle, path), Tensor) and out.requires_grad
+            if isinstance(out := self.kept.output(backward.handle, path), Tensor)
+            and out.requires_grad
         ]
         if graph is None or not pairs:
             return responses.Gradients(result=None)
@@ -275,26 +259,8 @@ class RequestHandler:
         after = [packing.digest(x) for x in graph.watched]
         return responses.Gradients(result=values.encode(found, self.sent), inputs=after)
 
-    def _output(self, handle: int, path: list[int | str]) -> Any:
-        """Return a part of the results of kept calls; None where there is no such part."""
-        found = self.objects.get(handle)
-        for part in path:
-            try:
-                found = found[part]  # type: ignore[index]  # it may be None
-            except (LookupError, TypeError):
-                return None
-        return found
-
-    def _find(self, handle: int, path: list[int | str]) -> Any:
-        """Return a part of the results of kept calls; raise ``Refusal`` if there is none."""
-        found = self._output(handle, path)
-        if found is None:
-            name = "".join(f"[{part!r}]" for part in path[1:])
-            raise Refusal(f"an earlier call gave no output{name} to be handed on")
-        return found
-
     def _decode(self, tree: Any, tensors: list[Tensor]) -> Any:
-        return values.decode(tree, tensors, self._find, self.generators, self.home)
+        return values.decode(tree, tensors, self.kept.find, self.generators, self.home)
 
     def _global(self, name: str) -> Any:
         """Return what the file defines under a name, which may be dotted: ``Function.apply``."""
@@ -310,7 +276,7 @@ class RequestHandler:
         """Return what a call has to call, and the parameters of its module by name."""
         if isinstance(call.target, str):
             return self._global(call.target), {}
-        module = self.objects[call.target]
+        module = self.kept.objects[call.target]
         if not call.method:
             return module, registered.parameters(module)
         if not hasattr(module, call.method):
@@ -320,26 +286,6 @@ class RequestHandler:
 
 def _encoded(answer: responses.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
-
-
-def _weights_by_name(
-    own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]
-) -> dict[str, Tensor]:
-    return {name: tensors[index].to(own[name]) for name, index in given.items() if name in own}
-
-
-def _call_with_weights(
-    module: nn.Module, weights: dict[str, Tensor], *args: Any, **kwargs: Any
-) -> Any:
-    return functional_call(module, weights, args, kwargs)
-
-
-def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
-    with no_grad():
-        for name, index in given.items():
-            if name not in own:
-                raise Refusal(f"the parameter `{name}` is gone since the module was made")
-            own[name].data.copy_(tensors[index])  # in place, as optimisers do
 
 
 def _seed(seed: int) -> None:

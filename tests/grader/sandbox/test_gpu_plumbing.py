@@ -153,7 +153,7 @@ def test_level_at_which_cuda_fails_is_refused(
         "def broken(device): raise RuntimeError('no driver\\nmore')\n"
         "torch.cuda.get_device_properties = broken\n"
     )
-    monkeypatch.setattr("grader.sandbox.process._import_paths", lambda: [str(tmp_path), *sys.path])
+    monkeypatch.setattr("grader.sandbox.launch.import_paths", lambda: [str(tmp_path), *sys.path])
     with (
         Sandbox("process", on_gpu=True) as sandbox,
         pytest.raises(GraderFault, match="CUDA cannot be used there: no driver; see"),

@@ -19,7 +19,7 @@ from grader.cli import cli
 from grader.errors import GradeError, GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit, load_kit
-from grader.sandbox import process
+from grader.sandbox import launch, process
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.wall_check import CanaryResult
@@ -288,8 +288,8 @@ def test_kit_in_a_folder_of_libraries_is_not_graded_with(
 ) -> None:
     libraries = tmp_path / "libraries"
     shutil.copytree(kit.home, libraries / "kit")
-    paths = process._import_paths()
-    monkeypatch.setattr(process, "_import_paths", lambda: [*paths, str(libraries)])
+    paths = launch.import_paths()
+    monkeypatch.setattr(launch, "import_paths", lambda: [*paths, str(libraries)])
     within = load_kit(libraries / "kit").find("double")
     with Sandbox() as sandbox:
         if sandbox.isolation == "process":

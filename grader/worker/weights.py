@@ -1,0 +1,28 @@
+"""Weights that come with a call: copied into a module, or lent to it for that call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn, no_grad
+from torch.func import functional_call
+
+from grader.worker.kept import Refusal
+
+
+def set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
+    """Copy weights into parameters; ``given`` has the place of each among the tensors, by name."""
+    with no_grad():
+        for name, index in given.items():
+            if name not in own:
+                raise Refusal(f"the parameter `{name}` is gone since the module was made")
+            own[name].data.copy_(tensors[index])  # in place, as optimisers do
+
+
+def lend_weights(
+    module: nn.Module, own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]
+) -> Callable[..., Any]:
+    """Return what calls a module with these weights in the place of its own."""
+    weights = {name: tensors[index].to(own[name]) for name, index in given.items() if name in own}
+    return lambda *args, **kwargs: functional_call(module, weights, args, kwargs)

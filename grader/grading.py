@@ -22,6 +22,7 @@ from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
 from grader.records import AttentionMap, Explain, OwnTry, Report
+from grader.records.progress import OnProgress
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.gpu import first_gpu
 from grader.sandbox.process import Sandbox
@@ -55,7 +56,7 @@ class Options:
         stop_at_first_lost: Whether to stop after the first check that is lost.
         max_mistake_sets: How many sets of mistakes to try at most; None for the usual number.
         case: Called with the first comparison that failed, or with None if none did.
-        progress: Called after each check with the number of checks done and their total.
+        progress: Called with how far the grading is, from the thread that runs the checks.
     """
 
     seed: int | None = None
@@ -68,7 +69,7 @@ class Options:
     stop_at_first_lost: bool = False
     max_mistake_sets: int | None = None
     case: Callable[[Case | None], object] | None = None
-    progress: Callable[[int, int], object] | None = None
+    progress: OnProgress | None = None
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,6 +131,7 @@ def run(
     with Sandbox(isolation, limits, on_gpu=wants_cuda(device)) as sandbox:
         # The zygote is importing torch now, and this import does the same here, in parallel.
         from grader.grading import Options, grade
+        from grader.outputs.live_line import live_line
 
         out = make_console(no_color)
         cases: list[Case | None] = []
@@ -138,7 +140,9 @@ def run(
         for exercise, submission in pairs:
             if again:
                 options = lost[exercise.name].in_place_of_all(options, seed)
-            report = grade(submission, exercise, options, sandbox)
+            with live_line(exercise.name) as progress:
+                shown = replace(options, progress=progress)
+                report = grade(submission, exercise, shown, sandbox)
             steps.append(_next_step(report, kit, exercise, kit_path))
             if form == "text":
                 _show(report, out, verbose, steps, again)

@@ -82,7 +82,14 @@ def _loop(
     kit: Kit, exercise: Exercise, start: partial[Sandbox], device: str, console: Console
 ) -> None:
     from grader.practice.background_grader import BackgroundGrader
-    from grader.practice.events import FileSaved, GradingEnded, KeyPressed, Redraw, WatchEvent
+    from grader.practice.events import (
+        FileSaved,
+        GradingEnded,
+        GradingUnderWay,
+        KeyPressed,
+        Redraw,
+        WatchEvent,
+    )
     from grader.practice.file_watcher import watch_files
     from grader.practice.keyboard import watch_keys
     from grader.practice.watch import Watch
@@ -93,7 +100,11 @@ def _loop(
     def options() -> Options:
         from grader.grading import Options
 
-        return Options(device=device, max_mistake_sets=MAX_MISTAKE_SETS)
+        return Options(
+            device=device,
+            max_mistake_sets=MAX_MISTAKE_SETS,
+            progress=lambda progress: events.put(GradingUnderWay(progress)),
+        )
 
     with ExitStack() as stack:
         grader = stack.enter_context(

@@ -20,6 +20,7 @@ from grader.submission import Submission
 
 if TYPE_CHECKING:
     from grader.grading import Options
+    from grader.records.progress import Progress
 
 ProgressCallback = Callable[[int, int], Awaitable[None]]
 
@@ -35,9 +36,10 @@ class _PendingGrading:
     ended: bool = False
     outcome: Report | GradeError | None = None
 
-    def note(self, done: int, total: int) -> None:
-        if done > self.done[0]:  # a retry in a new sandbox repeats counts that were told before
-            self.done = done, total
+    def note(self, progress: Progress) -> None:
+        # A retry in a new sandbox repeats counts that were told before.
+        if progress.unit == "checks" and progress.done > self.done[0]:
+            self.done = progress.done, progress.total
             self.changed.set()
 
     def end(self, outcome: Report | GradeError | None) -> None:

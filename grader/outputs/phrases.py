@@ -12,6 +12,7 @@ from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Difference, Fault, Frame, Report, Verdict
+from grader.records.progress import Progress
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
 ANONYMOUS_CHECK = "test_a_further_check"
@@ -61,6 +62,15 @@ def state_of(report: Report) -> str:
     if report.untouched:
         return say("still a stub")
     return say("solved") if report.solved else say("not solved yet")
+
+
+def describe_progress(progress: Progress) -> str:
+    """Return how far a grading is in a few words."""
+    total = progress.total
+    place = min(progress.done + 1, total)
+    if progress.unit == "situations":
+        return say(f"trying situation {place} of {total}")
+    return say(f"check {place} of {total}")
 
 
 def next_step(

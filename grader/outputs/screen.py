@@ -57,7 +57,8 @@ class Screen:
         about: The exercise's title.
         file: The file in which the learner writes it.
         news: One line about what has just happened.
-        busy: Whether a grading is under way.
+        under_way: How far a grading is that is under way; empty if none is, or for a moment.
+        so_far: What it has found wrong so far, in one line.
         report: The last report of this exercise.
         maps: Whether to show attention maps.
         verbose: Whether to show every check that failed.
@@ -75,7 +76,8 @@ class Screen:
     about: str
     file: str
     news: str = ""
-    busy: bool = False
+    under_way: str = ""
+    so_far: str = ""
     report: Report | None = None
     maps: bool = False
     verbose: bool = False
@@ -142,8 +144,11 @@ def _body(screen: Screen) -> Iterator[Renderable]:
     yield Text.assemble((screen.name, "bold"), f": {say(screen.about)}")
     for number, hint in enumerate(screen.hints, start=1):
         yield _hint(number, hint)
-    if screen.busy:
-        yield Text(say("  grading … (another save stops it, and so do n and p)"))
+    if screen.under_way:
+        how_to_stop = say("(another save stops it, and so do n and p)")
+        yield Text(f"  {screen.under_way} … {how_to_stop}")
+        if screen.so_far:
+            yield Text(f"  {say('wrong so far')}: {clean(screen.so_far)}")
     elif screen.report is None:
         yield Text(say(f"  edit {clean(screen.file)} and save it: it is graded at once"))
     else:

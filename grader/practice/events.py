@@ -8,6 +8,7 @@ from pathlib import Path
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.records import Report
+from grader.records.progress import Progress
 from grader.submission import Submission
 
 
@@ -34,8 +35,15 @@ class GradingEnded:
     outcome: Report | GradeError | None
 
 
+@dataclass(frozen=True)
+class GradingUnderWay:
+    """A grading has come so far."""
+
+    progress: Progress
+
+
 class Redraw:
     """The screen is to be drawn again: the terminal was resized, or the process resumed."""
 
 
-WatchEvent = FileSaved | KeyPressed | GradingEnded | Redraw
+WatchEvent = FileSaved | KeyPressed | GradingUnderWay | GradingEnded | Redraw

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -11,12 +12,14 @@ from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
 from grader.kit.stubs import expect_within, is_edited, own_path, real_path
 from grader.languages import say
+from grader.outputs.phrases import describe_progress
 from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.background_grader import BackgroundGrader
-from grader.practice.events import FileSaved, GradingEnded, KeyPressed, WatchEvent
+from grader.practice.events import FileSaved, GradingEnded, GradingUnderWay, KeyPressed, WatchEvent
 from grader.practice.folder import PICKED_PREFIX, list_lines, reveal_solution, start_anew
 from grader.practice.history import open_history
 from grader.records import Explain, Report
+from grader.records.progress import Progress
 from grader.submission import Submission, read_submission
 
 BUSY_DELAY_S = 0.4  # before the screen says that a grading is under way
@@ -49,7 +52,9 @@ class Watch:
         self._report: Report | None = None
         self._graded: dict[str, str] = {}  # the source that was graded last, by exercise
         self._file: dict[str, Path] = {}  # the file that was saved last, by exercise
-        self._under_way = False
+        self._under_way, self._began_s = False, 0.0
+        self._progress = ""  # of the grading under way, in words, once it is shown
+        self._so_far = ""  # what it has found wrong
         self._next_to_grade: Exercise | None = None  # once the grading under way has ended
         self._maps = self._verbose = False
         self._explain: Explain | None = None  # what the folder says, until a key says otherwise
@@ -78,9 +83,10 @@ class Watch:
         if not self._under_way:
             return self._events.get()
         try:
-            return self._events.get(timeout=BUSY_DELAY_S)
+            return self._events.get(timeout=None if self._progress else BUSY_DELAY_S)
         except Empty:
-            self._draw(busy=True)
+            self._progress = say("grading")
+            self._draw()
             return self._events.get()
 
     def _take(self, event: WatchEvent) -> None:
@@ -88,6 +94,8 @@ class Watch:
             match event:
                 case FileSaved():
                     self._saved(event.path)
+                case GradingUnderWay():
+                    self._came_so_far(event.progress)
                 case GradingEnded():
                     self._ended(event)
                 case KeyPressed():
@@ -121,11 +129,18 @@ class Watch:
             self._grader.stop()
             return
         self._turn_to(exercise)
-        self._under_way = True
+        self._under_way, self._began_s = True, time.monotonic()
         self._grader.grade(exercise, submission, self._maps, self._explain)
 
+    def _came_so_far(self, progress: Progress) -> None:
+        """Show how far the grading is if it takes long or has found something wrong."""
+        if (self._explain or self._exercise.explain) is not Explain.NOTHING:
+            self._so_far = self._so_far or progress.wrong
+        if self._so_far or time.monotonic() - self._began_s > BUSY_DELAY_S:
+            self._progress = describe_progress(progress)
+
     def _ended(self, graded: GradingEnded) -> None:
-        self._under_way = False
+        self._under_way, self._progress, self._so_far = False, "", ""
         wanted, self._next_to_grade = self._next_to_grade, None
         if isinstance(graded.outcome, GradeError):
             self._news = f"not graded: {str(graded.outcome).partition(chr(10))[0]}"
@@ -286,7 +301,7 @@ class Watch:
     def _not_solved(self) -> str:
         return f"{self._exercise.name} is not solved yet; h gives a hint"
 
-    def _draw(self, busy: bool = False) -> None:
+    def _draw(self) -> None:
         exercise, text = self._exercise, self._text()
         lines = text.split("\n")
         picked = [at for at, line in enumerate(lines) if line.startswith(PICKED_PREFIX)]
@@ -298,7 +313,8 @@ class Watch:
             about=exercise.title,
             file=str(own_path(exercise, self._file.get(exercise.name))),
             news=self._news,
-            busy=busy,
+            under_way=self._progress,
+            so_far=self._so_far,
             report=self._report,
             maps=self._maps,
             verbose=self._verbose,

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader.records.progress import OnProgress
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.face import DifferentiableProxy
 from grader.sandbox.pace import SHORT_T, Work
@@ -67,12 +68,14 @@ class Harness:
         memo: dict[Any, Any],
         claims: frozenset[str] = frozenset(),
         seed: int = 0,
+        progress: OnProgress | None = None,
     ) -> None:
         self.contract = contract
         self.session = session
         self.draw = draw
         self.claims = claims
         self.seed = seed
+        self.progress = progress
         self._memo = memo
         self._batch: RequestBatch | None = None
 
@@ -99,6 +102,7 @@ class Harness:
         other = Harness(
             *(contract, self.session, self.draw),
             *(self._memo, claims, self.seed),
+            progress=self.progress,
         )
         other._batch = self.batch
         return other

@@ -11,6 +11,7 @@ import pytest
 
 from grader.errors import GradeError, GraderFault, MachineBusy, TakesLong
 from grader.records import AttentionMap, CheckResult, OwnTry
+from grader.records.progress import OnProgress, Progress
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerTimeout
@@ -58,7 +59,7 @@ class SuitePlugin:
         self._looks_at_situations = False
         self._hindsight = Hindsight()
         self._count = 0  # number of checks in the suite
-        self._progress: Callable[[int, int], object] | None = None
+        self._progress: OnProgress | None = None
         self.results: list[CheckResult] = []
         self.failed_comparisons: list[tuple[str, Comparison]] = []  # each after its check's name
         self.must_rerun = False  # whether the check that just ran is to be run once more
@@ -74,7 +75,7 @@ class SuitePlugin:
         self,
         session: Session,
         seed: int,
-        progress: Callable[[int, int], object] | None = None,
+        progress: OnProgress | None = None,
         stands_for: Judgement | None = None,
         is_one_enough: bool = False,
     ) -> None:
@@ -83,7 +84,7 @@ class SuitePlugin:
         Args:
             session: Session of the submission.
             seed: Seed of the whole grading.
-            progress: Called after each check with the number of checks done and of all checks.
+            progress: Called after each check, and after each request that tries situations.
             stands_for: Judgement of another submission, which this one stands in for: this one is
                 tried only in situations where the other was wrong. None to try it in all.
             is_one_enough: Whether to try no more situations once one is wrong.
@@ -165,7 +166,7 @@ class SuitePlugin:
         if len(self.results) == self._count:
             self.results = self._hindsight.without_rare_failures(self.results)
         if self._progress is not None:
-            self._progress(len(self.results), self._count)
+            self._progress(Progress("checks", len(self.results), self._count))
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
@@ -256,6 +257,7 @@ class SuitePlugin:
         return Harness(
             *(self._contract, self._session, draw),
             *(self._memo, self._claims, self._seed),
+            progress=self._progress,
         )
 
     def first_case(self, solution: str) -> Case | None:

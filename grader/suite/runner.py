@@ -9,7 +9,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ import torch
 
 from grader.errors import GraderFault, MachineBusy, TakesLong
 from grader.records import CheckResult, OwnTry
+from grader.records.progress import OnProgress
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
 from grader.suite.situations.judging import Judgement
@@ -84,7 +85,7 @@ class SuiteRunner:
         self,
         session: Session,
         seed: int,
-        progress: Callable[[int, int], object] | None = None,
+        progress: OnProgress | None = None,
         only: Collection[str] | None = None,
         first: bool = False,
     ) -> list[CheckResult]:
@@ -93,7 +94,7 @@ class SuiteRunner:
         Args:
             session: Session of the submission.
             seed: Seed of the whole grading.
-            progress: Called after each check with the number of checks done and of all checks.
+            progress: Called after each check, and after each request that tries situations.
             only: Names of the checks to run; None for all.
             first: Whether to stop after the first check that is lost.
 
@@ -124,7 +125,7 @@ class SuiteRunner:
         self,
         session: Session,
         seed: int,
-        progress: Callable[[int, int], object] | None,
+        progress: OnProgress | None,
         job: _Job,
         stands_for: Judgement | None = None,
     ) -> list[CheckResult]:

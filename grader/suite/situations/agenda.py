@@ -35,6 +35,9 @@ class Agenda:
         places: The contract's situations, each drawn on request.
         pace: The submission's speed, as far as it was measured.
         time_left_s: Returns the time left for situations, in seconds of processor time.
+
+    Attributes:
+        count: How many situations there are, tried or not.
     """
 
     def __init__(self, places: Places, pace: Pace, time_left_s: Callable[[], float]) -> None:
@@ -42,6 +45,7 @@ class Agenda:
         self._pace = pace
         self._time_left_s = time_left_s
         self._requests = places.requests(SITUATIONS_PER_REQUEST)
+        self.count = sum(map(len, self._requests))
         self._rest: PlacedSituations | None = None  # a list once situations are chosen one by one
         self._one_per_request = self._has_a_long_one = False
         self._last = inf  # positions; situations with as many or more are tried last

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from grader.records.progress import Progress
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Work
@@ -52,6 +53,7 @@ class SituationRunner:
         # came is freed at once.
         self._time_left_s = lambda: session.budget_left - reserved_s
         self._agenda = Agenda(Places(harness, every_nth), session.pace, self._time_left_s)
+        self._count = self._agenda.count
         self._unjudged: list[_Planned] = []
         # The request that tried ``_unjudged``, and its reply.
         self._exchange: Exchange | None = None
@@ -147,6 +149,14 @@ class SituationRunner:
             (pace.note_end if one.aspect is Aspect.RAISES else pace.note_answer)(length)
         self._outcomes += outcomes
         self._unjudged, self._exchange = [], None
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell how many situations were tried, and what is wrong in the first that is not right."""
+        if self._harness.progress is not None:
+            wrong = next((str(one.reason) for one in self._outcomes if one.reason), "")
+            how = len(self._outcomes), self._count, wrong.partition("\n")[0]
+            self._harness.progress(Progress("situations", *how))
 
     def _limit(self, sent: list[_Planned]) -> float:
         """Return the time limit of a request, in seconds: less once others took too long."""
@@ -174,6 +184,7 @@ class SituationRunner:
             had = f"it had {limit:.3g} s"
             error = WorkerTimeout(f"{error}{self._session.look_where()}: {had}")
         self._outcomes.append(SituationOutcome(situation, aspect, error))
+        self._tell()
         length = situation.sizes.length
         self._agenda.put_last(length)
         self._session.pace.note_end(length)

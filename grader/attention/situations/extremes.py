@@ -65,6 +65,7 @@ def with_extremes(contract: Any, model: FactorModel) -> FactorModel:
         [RANDOM_MASK | {MASK_SHAPE.name: shape} for shape in EQUAL_SIZES_MASKS] if masked else [{}]
     )
     equal = [EQUAL_SIZES | mask for mask in masks]
+    equal[0] |= {"H": levels.get("H", ("one",))[-1]}
     wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16, REFILLED]
     wanted += [one | CAUSAL_MASK if masked else one for one in large_in_each_dtype()]
     wanted += [MIXED_MASK] if masked else []

@@ -40,7 +40,7 @@ AFTER_TRAINING = {
     "x": NEAR_ONE_ANOTHER, "mode": DROPPING_NOTHING, "history": AFTER_A_STEP,
 }  # fmt: skip
 REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}
-LARGE = {**WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "B": "more"}
+LARGE = {**WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "B": "16", "width": "odd"}
 
 
 def with_telling_rows(model: FactorModel) -> FactorModel:

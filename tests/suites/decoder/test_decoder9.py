@@ -107,9 +107,12 @@ def parameters(sizes: Sizes) -> dict[str, tuple[int, ...]]:
 
 
 def fitting(sizes: Sizes, heads: int = 6, each: int = 9) -> Sizes:
-    """With up to 24 tokens, or some hundred, and one or two blocks; what is given is kept small."""
+    """With up to 24 tokens, or some hundred, and one or two blocks; what is given is kept small.
+
+    One feature comes out of a norm as its sign, which rounding may decide: there are three or more.
+    """
     H = min(sizes.H, heads)
-    C = H * min(sizes.C // sizes.H, each)
+    C = H * min(sizes.C // sizes.H if sizes.C > 2 else 3, each)
     number = 7 * C + 5 * sizes.T
     V = 1 + number % 24 if number % 5 or sizes.T > FEW else 257 + number % 40
     return sizes.replace(H=H, C=C, V=V, L=1 + (C + sizes.T) % 2 * (sizes.T <= FEW))

@@ -41,7 +41,7 @@ def fitting(sizes: Sizes) -> Sizes:
 
 
 def fitting_block(sizes: Sizes) -> Sizes:
-    """With three features or more: one comes out of a norm as its sign, which rounding may decide."""
+    """With three features or more: one comes out of a norm as a sign, which rounding may decide."""
     return fitting(sizes if sizes.C > 2 else sizes.replace(C=3 * sizes.H))
 
 

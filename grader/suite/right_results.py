@@ -118,18 +118,21 @@ class RightResults:
 
         The errors come from a coarser dtype, or from noise: a random error in each operation.
         """
+        sources = self._sources(dtype, noise)
         with noise or nullcontext():
-            return self._right(*self._sources(dtype, noise))
+            return self._right(*sources)
 
     def compute_right_gradients(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
         """Compute the right gradients with errors of rounding; see ``compute_right_outputs``."""
-        with noise or nullcontext():
-            return self._right_gradients(dtype, noise)
-
-    def _right_gradients(self, dtype: torch.dtype, noise: Noise | None) -> dict[str, Tensor]:
         inputs, weights = self._sources(dtype, noise)
+        with noise or nullcontext():
+            return self._right_gradients(inputs, weights, dtype)
+
+    def _right_gradients(
+        self, inputs: dict[str, Tensor], weights: Weights, dtype: torch.dtype
+    ) -> dict[str, Tensor]:
         names = [name for name in self.contract.differentiable if name in self.tensors]
         sources = {name: inputs[name].requires_grad_() for name in names}
         sources |= {name: weights[name].requires_grad_() for name in self._learning}
@@ -146,8 +149,8 @@ class RightResults:
         floats = [name for name in self.contract.differentiable if name in inputs]
         inputs |= {name: inputs[name].to(dtype) for name in floats}
         if noise:
-            inputs |= {name: noise.perturbed(inputs[name]) for name in floats}
-            weights = {name: noise.perturbed(weight) for name, weight in weights.items()}
+            inputs |= {name: noise.perturbed(inputs[name], 2.0) for name in floats}
+            weights = {name: noise.perturbed(weight, 2.0) for name, weight in weights.items()}
         return inputs, weights
 
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:

@@ -133,12 +133,12 @@ class SituationRunner:
         return ahead
 
     def _go_on(self, sent: list[_Planned], ahead: list[_Planned]) -> None:
-        """Plan the next request, compute right answers and judge, while the worker is busy."""
+        """Judge the last request, plan the next, compute right answers: the worker is busy."""
+        self._judge()
         if self._agenda.is_plain:
             ahead += self._next()
         for one in sent:
             one.run.prepare()
-        self._judge()
 
     def _judge(self) -> None:
         outcomes = [one.run.outcome() for one in self._unjudged]

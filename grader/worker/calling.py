@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 # Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor, inference_mode, no_grad, set_grad_enabled
+from torch.nn import Module
 
 from grader.wire import messages, packing, responses, values
 from grader.wire.originals import (
@@ -33,6 +34,7 @@ class WatchedCalls:
 
     Args:
         call: What is asked for.
+        module: The module that is called, or a method of it; None for a function.
         function: The module, method or function to call.
         parameters: The module's parameters, by name.
         inputs: The tensors that were sent for all of the calls.
@@ -45,6 +47,7 @@ class WatchedCalls:
     def __init__(
         self,
         call: messages.Call,
+        module: Module | None,
         function: Callable[..., Any],
         parameters: dict[str, Tensor],
         inputs: list[Tensor],
@@ -58,7 +61,7 @@ class WatchedCalls:
         watched = self._given if call.detect_inplace else ()
         self.graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other, watched)
         self._side_effects = (
-            SideEffects(function, parameters, self._given, call.gradients or call.report_counts)
+            SideEffects(module, parameters, self._given, call.gradients or call.report_counts)
             if call.detect_inplace
             else None
         )
@@ -103,13 +106,15 @@ class WatchedCalls:
         return results, trees
 
     def _make_one(self, args: Any, kwargs: Any) -> Any:
-        with ExitStack() as settings:
-            settings.enter_context(inference_mode(self._call.inference))
-            settings.enter_context(
-                set_grad_enabled(self._call.gradients or self._call.report_counts)
-            )
-            for context in self._contexts:
-                settings.enter_context(context)
+        around, copies, counts, nans = self._contexts
+        with (  # no `ExitStack`, whose methods could be others by now
+            inference_mode(self._call.inference),
+            set_grad_enabled(self._call.gradients or self._call.report_counts),
+            around,
+            copies,
+            counts,
+            nans,
+        ):
             result = self._function(*args, **kwargs)
             restore_hooks()
             if self._side_effects is not None:

@@ -200,13 +200,14 @@ class RequestHandler:
 
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> responses.Answer:
         """Call a module, a method of it, or a function; keep the results if asked to."""
+        module = None if isinstance(call.target, str) else self.objects[call.target]
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
         if call.functional_weights:
             function = lend_weights(function, parameters, call.weights, tensors)
         self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
-        watched = WatchedCalls(call, function, parameters, inputs, other)
+        watched = WatchedCalls(call, module, function, parameters, inputs, other)
         results, trees = watched.make(self._decode, self.sent)
         called = watched.describe(results, trees, self.sent)
         if call.results_handle is not None:

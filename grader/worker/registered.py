@@ -8,20 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from torch import Tensor, nn
+# Imported before a submission is loaded, which may replace these names in torch.
+from torch import Tensor
+from torch.nn import Module
+
+_attributes_of: Any = vars(Module)["__dict__"].__get__  # a subclass may define a `__dict__`
 
 
-def parameters(module: nn.Module) -> dict[str, Tensor]:
+def parameters(module: Module) -> dict[str, Tensor]:
     """Return all parameters by name; a parameter with two names is listed under both."""
     return _tensors(module, "_parameters")
 
 
-def tensors(module: nn.Module) -> dict[str, Tensor]:
+def tensors(module: Module) -> dict[str, Tensor]:
     """Return all parameters and buffers by name."""
     return {**parameters(module), **_tensors(module, "_buffers")}
 
 
-def state_dict_names(module: nn.Module) -> list[str]:
+def state_dict_names(module: Module) -> list[str]:
     """Return the names of a module's parameters and persistent buffers, as its state dict has."""
     passing = {
         f"{prefix}{name}"
@@ -32,17 +36,17 @@ def state_dict_names(module: nn.Module) -> list[str]:
 
 
 def each_module(
-    module: nn.Module, prefix: str = "", above: tuple[int, ...] = ()
+    module: Module, prefix: str = "", above: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the prefix and the attributes of a module and of each module inside it."""
-    held = object.__getattribute__(module, "__dict__")
+    held = _attributes_of(module)
     yield prefix, held
     for name, inner in _items(held.get("_modules")):
-        if issubclass(type(inner), nn.Module) and id(inner) not in above:
+        if issubclass(type(inner), Module) and id(inner) not in above:
             yield from each_module(inner, f"{prefix}{name}.", (*above, id(module)))
 
 
-def _tensors(module: nn.Module, kept: str) -> dict[str, Tensor]:
+def _tensors(module: Module, kept: str) -> dict[str, Tensor]:
     return {
         f"{prefix}{name}": value
         for prefix, held in each_module(module)

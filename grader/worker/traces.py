@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MethodType
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 # Imported before a submission is loaded, which may replace these names in torch.
-from torch import Tensor, default_generator, get_default_dtype, is_grad_enabled, nn
+from torch import Tensor, default_generator, get_default_dtype, is_grad_enabled
+from torch.nn import Module
 
 from grader.wire.originals import (
     TENSOR_BASE,
@@ -28,7 +27,7 @@ class SideEffects:
     """The state before a call, to compare with the state after it.
 
     Args:
-        function: What is called: a module, a method of one, or a function.
+        module: The module that is called, or a method of it; None for a function.
         parameters: The parameters of the module.
         inputs: The tensors that the call is given.
         grad: Whether gradients are switched on for the call.
@@ -36,14 +35,12 @@ class SideEffects:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        module: Module | None,
         parameters: Mapping[str, Tensor],
         inputs: Sequence[Tensor],
         grad: bool,
     ) -> None:
-        # A class may define a `__self__` of its own, so only methods are asked for it.
-        owner = function.__self__ if type(function) is MethodType else function
-        self._module = owner if isinstance(owner, nn.Module) else None
+        self._module = module
         self._inputs = inputs
         with no_overrides():
             self._parameters = {name: (p, _copy(p)) for name, p in parameters.items()}

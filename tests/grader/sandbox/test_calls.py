@@ -33,7 +33,6 @@ from torch import nn
 
 made = []
 
-
 class Layer(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -66,7 +65,6 @@ class Layer(nn.Module):
     def noise(self, x):
         return torch.rand(3), self.lin(x).detach()
 
-
 class Folding(Layer):
     def train(self, mode=True):
         if not mode:
@@ -76,14 +74,11 @@ class Folding(Layer):
     def forward(self, x):
         return x @ self.folded.T + self.lin.bias
 
-
 def twice(x):
     return 2 * x
 
-
 def much(x):
     return x.expand(100_000)
-
 
 class Counter:
     @staticmethod
@@ -267,7 +262,6 @@ def test_input_changed_as_the_answer_is_read_is_told_whatever_the_layout_says(be
     source = """
 import torch
 
-
 class Out(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -278,7 +272,6 @@ class Out(torch.Tensor):
     def detach(self):
         torch.Tensor.zero_(self.source)
         return torch.Tensor.detach(self)
-
 
 def twice(x):
     out = (2 * x).as_subclass(Out)
@@ -296,10 +289,8 @@ def test_parameter_has_the_shape_that_it_has_not_what_its_class_says(begin: Begi
 import torch
 from torch import nn
 
-
 class Flat(nn.Parameter):
     shape = torch.Size([5, 5])
-
 
 class Layer(nn.Module):
     def __init__(self, width):
@@ -363,7 +354,6 @@ import msgspec
 handler = sys.modules["grader.worker.handler"]
 honest = handler.RequestHandler._answer_step
 
-
 def answer_step(self, step, data):
     packed, sent, failed = honest(self, step, data)
     answer = msgspec.json.decode(packed)
@@ -371,7 +361,6 @@ def answer_step(self, step, data):
     if DEPTH and "results" in answer:
         forged = {"results": [msgspec.Raw(b'{"list":[' * DEPTH + b"]}" * DEPTH)]}
     return msgspec.Raw(msgspec.json.encode(answer | forged)), sent, failed
-
 
 handler.RequestHandler._answer_step = answer_step
 """
@@ -433,7 +422,6 @@ def test_first_weights_are_floats_of_the_shapes_of_the_contract(begin: Begin, ma
     source = f"""
 import torch
 from torch import nn
-
 
 class Layer(nn.Module):
     def __init__(self, width):

@@ -46,18 +46,14 @@ from grader.worker.zygote import find_no_gpus
 SOURCE = """
 import torch
 
-
 def double(x):
     return 2 * x
-
 
 def add_a_new_one(x):
     return x + torch.ones(x.shape)
 
-
 def stays(x):
     return torch.zeros(3)
-
 
 def draw(x, generator):
     return torch.rand(3, generator=generator, device=generator.device)

@@ -31,7 +31,6 @@ import os
 import torch
 from torch import nn
 
-
 class Mixer(nn.Module):
     def __init__(self, width=3, frozen=False):
         super().__init__()
@@ -60,16 +59,13 @@ class Mixer(nn.Module):
     def half_detached(self, x):
         return self.first(x), self.first(x).detach(), x.argmax()
 
-
 class NoModule:
     pass
-
 
 class Noisy(nn.Module):
     def forward(self, x):
         print("seen", tuple(x.shape))
         return torch.rand(3)
-
 
 class Square(torch.autograd.Function):
     @staticmethod
@@ -81,30 +77,23 @@ class Square(torch.autograd.Function):
     def backward(ctx, grad):
         return 2 * ctx.saved_tensors[0] * grad
 
-
 def add(x, y):
     return x + y if isinstance(x, torch.Tensor) or isinstance(x, int) else x.number
-
 
 class Own:
     number = 3
 
-
 def parts_of(x):
     return {"sum": x.sum(), "pair": (x, x * 2), "own": [Own()]}
-
 
 def total(x, y):
     return x.sum() + y
 
-
 def doubles_in_place(x):
     return x.mul_(2)
 
-
 def halves(x):
     return x * 2, x.detach(), x.argmax()
-
 
 def overwrites(x):
     y = x.exp()
@@ -112,15 +101,12 @@ def overwrites(x):
     y[0] = 0
     return z
 
-
 def mixed(x, weight):
     return nn.functional.linear(x, weight)
-
 
 def fails(x):
     half = x[..., :1]
     return half @ x.transpose(0, 1)
-
 
 def folder():
     return os.getcwd(), dict(os.environ), sorted(os.listdir(".")), os.read(0, 10).decode()

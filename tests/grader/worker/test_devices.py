@@ -19,14 +19,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-
 def inferred(function):
     with torch.inference_mode():
         return function()
 
-
 made = torch.ones(3, 3, device="meta")
-
 
 class Layer(nn.Module):
     def __init__(self):
@@ -97,29 +94,24 @@ class Twice(torch.autograd.Function):
     def backward(ctx, grad):
         return 2 * grad * ctx.saved_tensors[0]
 
-
 class OnTheCPU(Twice):
     @staticmethod
     def backward(ctx, grad):
         return grad * torch.full((3,), 2.0) * ctx.saved_tensors[0]
-
 
 class Moved(Twice):
     @staticmethod
     def backward(ctx, grad):
         return torch.ones(3, 3)
 
-
 def written(x, places=slice(1, None)):
     out = torch.zeros_like(x)
     out[places] = 3 * x[places]
     return out * x
 
-
 def with_data(x, data):
     x.data = data
     return x
-
 
 def hooked(x):
     out = 2 * x
@@ -127,10 +119,8 @@ def hooked(x):
         out.register_hook(expect_finite)
     return out
 
-
 def expect_finite(grad):
     assert grad.isfinite().all()
-
 
 def finite(x):
     assert not torch.is_grad_enabled() or x.isfinite().all()

@@ -57,6 +57,24 @@ TRICKS = {
         "    def untyped_storage(self):\n        return torch.zeros(1).untyped_storage()"
     ),
     "a module that is no method's": "nn.Module.__self__ = None",
+    "methods that are none": (
+        "class Module(nn.Module):\n"
+        "    def __getattribute__(self, name):\n"
+        "        found = super().__getattribute__(name)\n"
+        "        return (lambda *given: found(*given)) if callable(found) else found"
+    ),
+    "attributes of its own": (
+        "class Module(nn.Module):\n"
+        "    own = vars(nn.Module)['__dict__'].__get__\n"
+        "    __dict__ = property(lambda self: {**Module.own(self), '_buffers': {}, 'training': 1})"
+    ),
+    "no context is entered": (
+        "contextlib.ExitStack.enter_context = lambda self, one: setattr(one, 'seen', 1)"
+    ),
+    "any device is another": (
+        "torch.device = type('Any', (), {'__init__': lambda self, where: None, 'type': 'meta'})"
+    ),
+    "any operation is another": "torch._ops.OpOverload.overloadpacket = torch.ops.aten.copy_",
     "a hook that empties what is told": (
         "import sys\n"
         "def empty(frame, event, arg):\n"
@@ -89,11 +107,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _python_dispatch as modes
 
-around = contextlib.nullcontext
+around, Module = contextlib.nullcontext, nn.Module
 {trick}
 
-
-class Layer(nn.Module):
+class Layer(Module):
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(3))
@@ -183,7 +200,6 @@ from torch import nn
 torch.inference_mode = torch.set_grad_enabled = lambda *given: contextlib.nullcontext()
 torch.func.functional_call = lambda module, weights, args, kwargs: args[0] * 0
 
-
 class Layer(nn.Module):
     def __init__(self):
         super().__init__()
@@ -225,13 +241,7 @@ def test_who_has_nothing_to_do_hides_nothing(begin: Begin) -> None:
     ]
     calls.append(batch.call("same", [((torch.ones(3),), {})], use_other_device=True))
     batch.send()
-    assert [call.result().tolist() for call in calls] == [
-        [1] * 3,
-        [1] * 3,
-        [2] * 3,
-        [2] * 3,
-        [1] * 3,
-    ]
+    assert [call.result().tolist()[0] for call in calls] == [1, 1, 2, 2, 1]
 
 
 LATE = {  # each changes its input only after a call
@@ -253,7 +263,6 @@ class Late(torch.Tensor):
         self.x.detach().numpy()[...] = 0
         return self.y
 
-
 def f(x):
     return Late(x, 2 * x)
 """,
@@ -265,7 +274,6 @@ class Late:
     def __del__(self):
         self.x.zero_()
 
-
 def f(x):
     y = 2 * x
     y.late = Late(x)
@@ -275,12 +283,10 @@ def f(x):
 import ctypes
 read, inputs = ctypes._string_at, []
 
-
 def late(*given):
     for x in inputs:
         x.zero_()
     return read(*given)
-
 
 def f(x):
     inputs.append(x)
@@ -303,7 +309,6 @@ def test_input_is_not_changed_unseen_after_a_call(begin: Begin, when: str) -> No
 def test_memory_that_an_attribute_keeps_is_counted(begin: Begin) -> None:
     source = """
 import torch
-
 
 def f(x):
     y = 2 * x

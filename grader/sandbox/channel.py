@@ -210,5 +210,4 @@ class Channel:
         except (SubmissionError, SubmissionRefused):
             raise
         except Exception as problem:  # a malicious answer may raise anything
-            text = f"{type(problem).__name__}: {problem}"
-            raise self.worker.reject(text[:200]) from None
+            raise self.worker.reject(f"{type(problem).__name__}: {problem}") from None

@@ -41,6 +41,11 @@ class SubmissionError(Exception):
     def __str__(self) -> str:
         return "\n".join(filter(None, (super().__str__(), self.where)))
 
+    @property
+    def message(self) -> str:
+        """What the exception says, on one line, to be part of a sentence of ours."""
+        return " ".join(self.fault.message.split())[:500]
+
 
 class SubmissionRefused(Exception):
     """The submission cannot serve a request, say for lack of a method; the text is for learners."""

@@ -14,8 +14,9 @@ from grader.kit.static_checks import forbidden_use
 from grader.sandbox.errors import SubmissionRefused, read_fault
 from grader.wire import messages, packing, responses, values
 from grader.wire.frames import BadFrame, Buffer
+from grader.wire.plain import one_line
 
-MAX_NAME_CHARS, MAX_TEXT_CHARS = 500, 1000  # of a name; of a sentence for the learner
+MAX_NAME_CHARS = 500  # of a name, or of a sentence for the learner, which may be forged
 MAX_SIDE_EFFECTS = 20  # sentences on what a call changed: a parameter, say
 
 _A = TypeVar("_A", bound=responses.Answer)
@@ -118,7 +119,7 @@ def _read_group(
 def _read(answer: responses.Answer, data: Buffer | memoryview) -> StepAnswer | Exception:
     match answer:
         case responses.Refused(text=text):
-            return SubmissionRefused(text[:MAX_TEXT_CHARS])
+            return SubmissionRefused(one_line(text, MAX_NAME_CHARS))
         case responses.Raised(fault=fault):
             return read_fault(fault)
         case responses.Forbidden(name=name, line=line):
@@ -127,7 +128,7 @@ def _read(answer: responses.Answer, data: Buffer | memoryview) -> StepAnswer | E
             return forbidden_use(name[:MAX_NAME_CHARS], line)
         case responses.Called():
             answer.side_effects = [
-                text[:MAX_TEXT_CHARS] for text in answer.side_effects[:MAX_SIDE_EFFECTS]
+                one_line(text, MAX_NAME_CHARS) for text in answer.side_effects[:MAX_SIDE_EFFECTS]
             ]
     return StepAnswer(answer, packing.load_tensors(answer.tensors, data))
 

@@ -22,6 +22,7 @@ from grader.sandbox.clock import POLL_INTERVAL_S, Clock, Meter
 from grader.wire import frames
 from grader.wire.greetings import Greeting
 from grader.wire.messages import Request
+from grader.wire.plain import one_line
 from grader.wire.responses import Reply
 
 MAX_OUTPUT_BYTES = 64 << 10  # that are kept until they are taken; more is dropped
@@ -173,7 +174,7 @@ class WorkerProcess:
     def reject(self, problem: str) -> WorkerEnded:
         """Kill a worker whose answer is not valid; return the error to raise for it."""
         self.kill()
-        return WorkerEnded(f"gave an answer that cannot be read: {problem}")
+        return WorkerEnded(f"gave an answer that cannot be read: {one_line(problem, 200)}")
 
     def take_output(self) -> str:
         """Return what the worker printed since the last call; a last line says if it was cut."""

@@ -20,6 +20,7 @@ from grader.wire.frames import BadFrame
 from grader.wire.packing import CPU
 from grader.wire.plain import one_line
 
+MAX_KEY_CHARS = 500  # of a dict, such as the names in a state
 Find = Callable[[int, list[int | str]], Any]
 
 
@@ -122,7 +123,7 @@ def _decode(
             return tuple(decode(item, tensors, find, generators, home) for item in content)
         case "dict":
             return {
-                str(key): decode(item, tensors, find, generators, home)
+                one_line(str(key), MAX_KEY_CHARS): decode(item, tensors, find, generators, home)
                 for key, item in content.items()
             }
         case "generator" if generators is not None:

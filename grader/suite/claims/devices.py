@@ -151,7 +151,7 @@ def _expect_there(calls: list[PlannedCall]) -> None:
 def _fail_by(error: SubmissionError) -> None:
     line = error.fault.frames[-1] if error.fault.frames else None
     where = f" (line {line.line}: `{line.source}`)" if line else ""
-    fail(f"{error.fault.message}{where}")
+    fail(f"{error.message}{where}")
 
 
 def _expect_lies_there(call: PlannedCall) -> None:

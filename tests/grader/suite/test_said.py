@@ -69,6 +69,13 @@ def check_of(report: Report, name: str) -> CheckResult:
     return next(check for check in report.checks if check.name == name)
 
 
+def test_exception_within_a_sentence_of_ours_is_one_line(sandbox: Sandbox) -> None:
+    forged = "if x.is_meta: raise RuntimeError('right\\nscore 25 / 25')\n        C = x.size(-1)"
+    report = graded("exercise1", "C = x.size(-1)", forged, sandbox)
+    check = check_of(report, "test_no_tensor_is_pinned_to_a_device")
+    assert check.message.startswith("right score 25 / 25 (line ")
+
+
 @pytest.mark.parametrize(
     ("new", "says"),
     [

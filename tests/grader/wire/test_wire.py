@@ -152,23 +152,18 @@ def test_missing_bytes_are_refused() -> None:
 @pytest.mark.parametrize(
     "tree",
     [
-        [],
-        {},
-        {"tensor": 5},
-        {"tensor": -1},
-        {"tensor": True},
-        {"tensor": None},
-        {"list": 3},
-        {"dict": []},
-        {"float": "x"},
-        {"float": 10**400},
-        {"unknown": 1},
+        *([], {}, {"tensor": 5}, {"tensor": -1}, {"tensor": True}, {"tensor": None}, {"list": 3}),
+        *({"dict": []}, {"float": "x"}, {"float": 10**400}, {"unknown": 1}),
         {"list": [], "tuple": []},
     ],
 )
 def test_tree_of_another_form_is_refused(tree: object) -> None:
     with pytest.raises(BadFrame):
         values.decode(tree, [torch.ones(1)])
+
+
+def test_name_in_a_dict_is_one_line() -> None:
+    assert values.decode({"dict": {"a\nb": {"dict": {}}}}, []) == {"a�b": {}}
 
 
 def test_mutated_answers_are_read_or_refused() -> None:

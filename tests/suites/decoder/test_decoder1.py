@@ -148,7 +148,7 @@ def test_any_length_up_to_max_len(harness: Harness) -> None:
         except SubmissionError as error:
             if error.todo or "ValueError" not in error.kinds:
                 raise
-            fail(f"{given}: expected an output, it is refused: {error.fault.message}")
+            fail(f"{given}: expected an output, it is refused: {error.message}")
 
 
 @points(1)

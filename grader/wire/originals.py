@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from sys import getprofile, gettrace, setprofile, settrace
 from typing import Any
 
-from torch import strided
+from torch import Tensor, strided
 from torch._C import (
     DisableTorchFunction,
     StorageBase,
@@ -38,6 +38,7 @@ dtype_of, version_of, grad_of = (
     TENSOR_BASE._version.__get__,
     TENSOR_BASE.grad.__get__,
 )
+attributes_of: Any = vars(Tensor)["__dict__"].__get__  # a subclass may define a `__dict__`
 push_dispatch_mode, pop_dispatch_mode = _push_on_torch_dispatch_stack, _pop_torch_dispatch_stack
 push_function_mode, pop_function_mode = _push_on_torch_function_stack, _pop_torch_function_stack
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy import concatenate, isfinite, ndarray
+from numpy import add, concatenate, isfinite, ndarray
 from torch import Tensor, float64, uint8, view_as_real
 
 from grader.wire.messages import CopyCriteria
@@ -122,4 +122,4 @@ def count_repeated(numbers: ndarray[Any, Any], times: int) -> int:
     found.sort()
     apart = found[1:] - found[:-1] > SAME_NUMBER_RTOL * abs(found[1:])
     edges = concatenate([[0], apart.nonzero()[0] + 1, [found.size]])  # of each number's run
-    return int((edges[1:] - edges[:-1] >= times).sum())
+    return int(add.reduce(edges[1:] - edges[:-1] >= times))  # `sum` calls what a file can replace

@@ -25,6 +25,7 @@ TRICKS = {
     "none": "",
     "storages have no size": "torch.UntypedStorage.nbytes = lambda self: 0",
     "no tensor is strided": "torch.strided = None",
+    "sums of NumPy": ("import numpy\nnumpy._core._methods._sum = lambda *given, **how: 0"),
     "nothing is finite": "Tensor.isfinite = lambda self: self != self",
     "nothing is a float": "Tensor.is_floating_point = lambda self: False",
     "numbers are none": "Tensor.double = lambda self: torch.zeros(0)",
@@ -310,8 +311,11 @@ def test_memory_that_an_attribute_keeps_is_counted(begin: Begin) -> None:
     source = """
 import torch
 
+class Own(torch.Tensor):
+    __dict__ = property(lambda self: {})
+
 def f(x):
-    y = 2 * x
+    y = (2 * x).as_subclass(Own)
     y.whole = [torch.ones(1000)]
     return y
 """

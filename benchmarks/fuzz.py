@@ -2,7 +2,7 @@
 
 For each kind of data that strangers may hand over, honest samples are changed at random and read
 as they are in use: some of their bytes, or, so that more of them are read to the end, a value
-within a database or a notebook. Any exception but the declared ones ends the run.
+within a frame's header, a database or a notebook. Any exception but the declared ones ends the run.
 
 Usage: python -m benchmarks.fuzz [frames|archives|notebooks|histories|results] [COUNT [SEED]]
 """
@@ -123,6 +123,12 @@ def change_value(rng: random.Random, value: Any) -> Any:
         changed[key] = change_value(rng, value[key])
         return changed
     return rng.choice(ODD_VALUES)
+
+
+def change_header(rng: random.Random, frame: bytes) -> bytes:
+    """Return a frame in whose header another value stands in one place."""
+    header, body = frames.unpack(reader(frame), frames.MAX_REPLY_HEADER_BYTES, Any)
+    return frames.pack(msgspec.Raw(json.dumps(change_value(rng, header)).encode()), body)
 
 
 def change_notebook(rng: random.Random, data: bytes) -> bytes:
@@ -262,7 +268,8 @@ def main(kind: str = "frames", count: str = "10000", seed: str = "0") -> None:
         "histories": lambda: ([databases()[0]], read_history),
         "results": lambda: ([databases()[1]], read_results),
     }
-    within = {"notebooks": change_notebook, "histories": change_cell, "results": change_cell}
+    within = {"frames": change_header, "notebooks": change_notebook}
+    within |= {"histories": change_cell, "results": change_cell}
     rng, (honest, read) = random.Random(int(seed)), made[kind]()
     declared = FRAME_ERRORS if kind == "frames" else (GradeError,)
     refused, before, longest = 0, 0, 0.0

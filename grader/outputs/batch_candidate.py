@@ -174,7 +174,9 @@ def _nameless(report: Report) -> Report:
     own = PurePath(report.submission).name
     plain = report.exercise + PurePath(own).suffix
     checks = (_renamed(replace(c, output=_cut(c.output)), own, plain) for c in report.checks)
-    return replace(report, submission=plain, checks=tuple(checks), output=_cut(report.output))
+    problem = report.problem.replace(own, plain)
+    printed = _cut(report.output)
+    return replace(report, submission=plain, checks=tuple(checks), output=printed, problem=problem)
 
 
 def _cut(printed: str) -> str:

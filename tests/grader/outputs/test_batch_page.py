@@ -245,6 +245,8 @@ def test_file_is_called_by_the_exercise_until_names_are_shown(doubles: dict[str,
     assert '<a href="#e0-0-L2">double.py:2</a>' in part
     notebook = replace(report, submission="jane_doe.ipynb")
     assert "double.ipynb" in shown("jane_doe", (notebook, source))
+    unread = replace(report, submission="in/jane_doe.py", problem="`jane_doe.py` is not UTF-8")
+    assert "<code>double.py</code> is not UTF-8" in shown("a", (unread, ""))
 
 
 def test_hostile_text_ends_nothing() -> None:

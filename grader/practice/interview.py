@@ -195,7 +195,7 @@ def read_record(folder: Path) -> Interview:
         for moment in (found.deadline, found.submitted or found.deadline):
             moment.astimezone()  # raises OverflowError for a time that cannot be shown
         return found
-    except (GradeError, OverflowError, RecursionError, msgspec.DecodeError) as error:
+    except (GradeError, ValueError, OverflowError, RecursionError, msgspec.DecodeError) as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; your files are untouched, "
             "`grade EXERCISE FILE` from another folder grades them"

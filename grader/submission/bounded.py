@@ -61,7 +61,7 @@ def run_bounded(
         return function()
     try:
         answer = msgspec.msgpack.decode(_ask(function, paths_to_read), type=result_type | str)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         raise GradeError(
             f"`{name}` cannot be read within {MAX_CPU_S} s and {MAX_MEMORY_MIB} MiB; a Python file "
             "that holds nothing else is read at once"

@@ -230,6 +230,7 @@ SOME_TIME = "2026-01-01T00:00:00Z"
     "record",
     [
         "{",
+        '{"exercises": ["\xff"]}',
         '{"a": ' + "[" * 100_000,
         RECORD % (SOME_TIME, "1e300", SOME_TIME),  # was a fault of the grader, as were those below
         RECORD % ("2026-01-01T00:00:00", 45, SOME_TIME),
@@ -237,7 +238,7 @@ SOME_TIME = "2026-01-01T00:00:00Z"
     ],
 )
 def test_damaged_record_is_one_clear_line(record: str, begun: Kit) -> None:
-    (begun.home / interviews.RECORD_PATH).write_text(record)
+    (begun.home / interviews.RECORD_PATH).write_text(record, encoding="latin-1")
     with pytest.raises(GradeError, match=r"is damaged: .*; your files are untouched"):
         interviews.read_record(begun.home)
 

@@ -82,7 +82,7 @@ def test_it_can_read_its_file_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "forged", [b"\x80\x04N.", b"\xc1", b"", msgspec.msgpack.encode(["no number"])]
+    "forged", [b"\x80\x04N.", b"\xc1", b"\xa1\xff", b"", msgspec.msgpack.encode(["no number"])]
 )
 def test_what_it_answers_is_data_of_the_right_kind(forged: bytes) -> None:
     with pytest.raises(GradeError, match=TOO_MUCH):

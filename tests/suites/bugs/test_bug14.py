@@ -59,16 +59,13 @@ def _passes(whole: Session, seed: int) -> bool:
 
 def _with(source: str, version: str) -> str:
     """The learner's file with another ``SelfAttentionV2`` in the place of the last one."""
-    classes = [
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and node.name == "SelfAttentionV2"
-    ]
+    classes = [one for one in ast.parse(source).body if isinstance(one, ast.ClassDef)]
+    classes = [one for one in classes if one.name == "SelfAttentionV2"]
     if not classes:
         fail("the file no longer defines `SelfAttentionV2`")
-    first, last = classes[-1].lineno, classes[-1].end_lineno
-    lines = source.splitlines(keepends=True)
-    return "".join([*lines[: first - 1], "import torch\n", version, *lines[last:]])
+    last, lines = classes[-1], source.splitlines(keepends=True)
+    first = min(node.lineno for node in (last, *last.decorator_list)) - 1
+    return "".join([*lines[:first], "import torch\n", version, *lines[last.end_lineno :]])
 
 
 def lets_right_versions_pass(harness: Harness) -> bool:

@@ -36,6 +36,8 @@ class RMSNorm(nn.Module):
 class SwiGLU(nn.Module):
     """A gated feed-forward: down_proj(silu(gate_proj(x)) · up_proj(x)), silu(z) = z · sigmoid(z).
 
+    What ``gate_proj`` gives counts as scores in the rules below: far below 0 as well.
+
     Attributes:
         gate_proj: ``nn.Linear(dim, hidden_dim, bias=False)``: weight (hidden_dim, dim).
         up_proj: A second one.

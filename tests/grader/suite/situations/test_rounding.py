@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 
 import pytest
@@ -36,7 +36,7 @@ class Cancelling:
 
 
 def rounding(
-    compute: Cancelling,
+    compute: Callable[[torch.dtype, Noise | None], Mapping[str, Tensor]],
     dtype: torch.dtype = torch.float32,
     quantity: int = OUTPUTS,
     kink: bool = False,
@@ -73,23 +73,18 @@ def test_what_is_seen_at_once_needs_no_noise() -> None:
     assert compute.computed == 1  # in bfloat16
 
 
-def test_of_what_rounding_leaves_nothing_little_is_asked() -> None:
+@pytest.mark.parametrize(("dtype", "times"), [(torch.float32, 3), (torch.bfloat16, 10)])
+def test_of_what_rounding_leaves_nothing_little_is_asked(dtype: torch.dtype, times: int) -> None:
     """It is counted, and held to what rounding may make of it all the same."""
-    right = {"y": torch.zeros(3, dtype=torch.float64), "z": X * 1e3}
-    one = Rounding(
-        right,
-        lambda dtype, noise: {"y": torch.full((3,), 1e-4, dtype=dtype), "z": X.to(dtype)},
-        GRADIENTS,
-        torch.float32,
-        0.0,
-        False,
-        lambda: False,
-        {},
-    )
-    one.expect_near(torch.full((3,), 3e-4), "y", "gradient of y")
+
+    def noisy(dtype: torch.dtype, noise: Noise | None) -> Mapping[str, Tensor]:
+        return {"y": torch.full((3,), 0.1, dtype=dtype), "z": X.to(dtype)}
+
+    one = rounding(noisy, dtype, GRADIENTS, y=torch.zeros(3, dtype=torch.float64), z=X)
+    one.expect_near(torch.full((3,), times * 0.1), "y", "gradient of y")
     assert one.left_out == ["y"]
     with pytest.raises(CheckFailed):
-        one.expect_near(torch.full((3,), 3e-2), "y", "gradient of y")
+        one.expect_near(torch.full((3,), 30.0), "y", "gradient of y")
 
 
 @pytest.mark.parametrize("kink", [True, False])

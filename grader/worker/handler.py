@@ -200,7 +200,7 @@ class RequestHandler:
 
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> responses.Answer:
         """Call a module, a method of it, or a function; keep the results if asked to."""
-        module = None if isinstance(call.target, str) else self.objects[call.target]
+        module = None if isinstance(call.target, str) else self.kept.objects[call.target]
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
         if call.functional_weights:

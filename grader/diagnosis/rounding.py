@@ -11,7 +11,7 @@ from grader.diagnosis.same import gap_between, rounding_of, tolerated_gap
 from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, packing, responses
 
-OTHER_SEED = 1 << 40  # added to a seed
+OTHER_SEED = 1 << 20  # added to a seed, of which a CPU looks at 32 bits
 MAX_TIMES_NOISE = 4  # how many times as far off as by noise an answer in another style may be
 MIN_TIMES_NEARER = 3  # how many times nearer than the solution's a mistake's answer has to be
 GRADIENT_ROUNDINGS = 32  # of the largest gradient, which may be left of terms that cancel

@@ -51,6 +51,7 @@ NAN_LEFT_OPEN = {
     "torch.finfo(scores.dtype).min": "-torch.inf",
     "weights @ v  #": "(weights @ v).sin()  #",
 }
+OTHER_VALUES = {"randn": "rand", "q = x @": "x = x if x.ndim > 2 else x[None]; q = x @"}
 HINDRANCES = "".join(
     f"""
 [[wrong]]
@@ -129,11 +130,7 @@ def test_sentence_and_hint_are_told_with_what_follows(kit: Kit, sandbox: Sandbox
 @pytest.mark.parametrize(
     ("name", "mistake", "says"),
     [
-        (
-            "exercise3",
-            "hidden scores filled with -1e4",
-            "Where your output is wrong, it is exactly",
-        ),
+        ("exercise3", "hidden scores filled with -1e4", "Where your output is wrong, it is"),
         ("decoder1", "assert instead of an error", "Your output is right wherever there is one"),
         ("decoder2", "mask turned around in place", "Your output is right, and what else is wrong"),
     ],
@@ -154,7 +151,11 @@ def test_sentence_says_what_is_wrong_and_names_one_alone(
 @pytest.mark.slow("gradings of exercises of ours, and a search in each")
 @pytest.mark.parametrize(
     ("name", "edits", "named"),
-    [("decoder2", OTHER_ERROR, (("mask upside down",),)), ("exercise4", NAN_LEFT_OPEN, ())],
+    [
+        ("decoder2", OTHER_ERROR, (("mask upside down",),)),
+        ("exercise4", NAN_LEFT_OPEN, ()),
+        ("warmup2", OTHER_VALUES, (("batch of one kept",),)),
+    ],
 )
 def test_what_differs_beside_a_mistake_does_not_hide_it_and_is_none(
     name: str, edits: dict[str, str], named: tuple[tuple[str, ...], ...], sandbox: Sandbox

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.usefixtures("patient")
 KIT = load_kit(ROOT)
 Edits = dict[str, str]
 
+V1_SCORES = "scores = x @ x.mT - 1e9 * x.new_ones(x.size(1)).diag()"
 V4_SCORES = "scores = q @ k.mT / sqrt(C)"
 V4_FILL = "scores = scores.masked_fill(attention_mask == 0, lowest)"
 V4_DROP = "self.dropout(scores.softmax(dim=-1))"
@@ -54,6 +55,11 @@ NORM = """class Norm(nn.Module):
 def normed_by(formula: str) -> Edits:
     """A norm of one's own in both places."""
     return {**V6_NORMS, V6_BEFORE: NORM.format(formula) + V6_BEFORE}
+
+
+def halves(first: str, second: str) -> Edits:
+    """The two halves of a block, as they are written instead."""
+    return {V6_HALVES: f"        x = {first}\n        return {second}\n"}
 
 
 ALONE: list[tuple[str, Edits, set[str]]] = [
@@ -150,6 +156,12 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
         {"queries-frozen", "values-frozen"},
     ),
     ("exercise6", {"nn.ReLU()": 'nn.GELU("tanh")'}, {"feed-forward-gelu-by-tanh"}),
+    (
+        "exercise6",
+        halves("self.norm1(x), x + self.attention(x)", "self.norm2(x[1] + self.ff(x[0]))"),
+        {"sublayers-side-by-side-behind-a-norm"},
+    ),
+    ("warmup1", {"scores = x @ x.mT": V1_SCORES}, {"itself-hidden"}),
 ]
 TOGETHER: list[tuple[str, Edits, set[str]]] = [
     (
@@ -192,34 +204,22 @@ TOGETHER: list[tuple[str, Edits, set[str]]] = [
     ),
     (
         "exercise6",
-        {
-            V6_HALVES: "        x = self.norm2(x + self.attention(x))\n"
-            "        return x + self.norm1(self.ff(x))\n"
-        },
+        halves("self.norm2(x + self.attention(x))", "x + self.norm1(self.ff(x))"),
         {"norms-swapped", "second-norm-on-the-feed-forward-alone"},
     ),
     (
         "exercise6",
-        {
-            V6_HALVES: "        x = x + self.attention(self.norm1(x))\n"
-            "        return x + self.ff(self.norm1(x))\n"
-        },
+        halves("x + self.attention(self.norm1(x))", "x + self.ff(self.norm1(x))"),
         {"norms-first", "first-norm-for-both"},
     ),
     (
         "exercise6",
-        {
-            V6_HALVES: "        x = x + self.attention(x)\n"
-            "        return x + self.ff(self.norm2(x))\n"
-        },
+        halves("x + self.attention(x)", "x + self.ff(self.norm2(x))"),
         {"norms-first", "first-norm-missing"},
     ),
     (
         "exercise6",
-        {
-            V6_HALVES: "        x = self.norm1(x + self.ff(x))\n"
-            "        return x + self.norm2(self.attention(x))\n"
-        },
+        halves("self.norm1(x + self.ff(x))", "x + self.norm2(self.attention(x))"),
         {"feed-forward-first", "second-norm-on-the-feed-forward-alone"},
     ),
 ]

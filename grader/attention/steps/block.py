@@ -191,6 +191,13 @@ def feed_side_by_side(s: State) -> None:
     s.scores = _feed(s, _enter(s, 1, s.given), F.relu)
 
 
+@choice("feed", "side by side, behind the first norm")
+def feed_side_by_side_behind_norm(s: State) -> None:
+    """Norm the block's input for the feed-forward, and add both sublayers to it in one sum."""
+    s.out = s.mixed
+    s.scores = _feed(s, s.norm(0, s.given), F.relu)
+
+
 def _add2(name: str, way: Callable[[State], tuple[Tensor, Tensor]]) -> None:
     @choice("add2", name)
     def add(s: State) -> None:

@@ -61,19 +61,25 @@ def mask_causal_in_training(s: State) -> None:
     """Apply the mask, and in training hide all later positions too."""
     mask(s)
     if s.training:
-        _hide_the_future(s)
+        _hide_too(s, _future(s.scores))
 
 
 @choice("mask", "causal always")
 def mask_causal_always(s: State) -> None:
     """Apply the mask, and always hide all later positions too."""
     mask(s)
-    _hide_the_future(s)
+    _hide_too(s, _future(s.scores))
 
 
-def _hide_the_future(s: State) -> None:
-    future = _future(s.scores)
-    s.hidden = future if s.hidden is None else s.hidden | future
+@choice("mask", "itself hidden")
+def mask_hides_itself(s: State) -> None:
+    """Apply the mask, and always hide each position from itself too."""
+    mask(s)
+    _hide_too(s, _future(s.scores).logical_not().triu())
+
+
+def _hide_too(s: State, more: Tensor) -> None:
+    s.hidden = more if s.hidden is None else s.hidden | more
 
 
 def _future(scores: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from typing import Any
 from grader.attention.contract import AttentionContract
 from grader.attention.planted import plant
 from grader.diagnosis.catalogue import KnownMistake, Mistake
-from grader.diagnosis.edits import EditMistake, edited
+from grader.diagnosis.edits import EditMistake, Habit, edited
 from grader.diagnosis.in_process import InProcessSandbox
 from grader.diagnosis.replay import module_of, quiet_and_seeded
 from grader.records import CheckResult, Verdict
@@ -39,7 +39,7 @@ _cached_results: dict[tuple[Any, ...], list[CheckResult]] = {}
 
 def checks_that_follow(
     checks: Sequence[CheckResult],
-    mistakes: Sequence[KnownMistake],
+    mistakes: Sequence[KnownMistake | Habit],
     runner: SuiteRunner,
     solution: Path,
     stop: threading.Event,
@@ -50,7 +50,7 @@ def checks_that_follow(
 
     Args:
         checks: Results of the submission's checks.
-        mistakes: Mistakes that reproduce what the submission computes.
+        mistakes: Mistakes, and the habits beside them, that reproduce what the submission computes.
         runner: Runner of the exercise's suite.
         solution: File of the exercise's solution.
         stop: Event of the submission's sandbox; once set, it ends this run as well.
@@ -80,14 +80,14 @@ def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:
 
 
 def _module_maker(
-    mistakes: Sequence[KnownMistake], source: str, contract: Contract | None
+    mistakes: Sequence[KnownMistake | Habit], source: str, contract: Contract | None
 ) -> Callable[[], ModuleType] | None:
     """Return a function that makes a module of the solution with these mistakes.
 
     The result is None if the mistakes cannot all be planted in the solution.
     """
     steps = [one for one in mistakes if isinstance(one, Mistake)]
-    edits = [one for one in mistakes if isinstance(one, EditMistake)]
+    edits = [one for one in mistakes if isinstance(one, EditMistake | Habit)]
     if len(edits) == len(mistakes) and (text := edited(source, edits)) is not None:
         return partial(module_of, text)
     if len(steps) == len(mistakes) and isinstance(contract, AttentionContract):

@@ -19,11 +19,13 @@ from grader.diagnosis.attach import (
     explain_exceptions,
     say_why_not,
 )
+from grader.diagnosis.beside import edits_beside
 from grader.diagnosis.by_edits import explain_by_edits
-from grader.diagnosis.catalogue import Explanation, KnownMistake
+from grader.diagnosis.catalogue import Explanation, KnownMistake, Mistake
 from grader.diagnosis.crashes import explain_exception
 from grader.diagnosis.nans import first_nan
 from grader.diagnosis.replay import CheckExchanges
+from grader.diagnosis.words import BEGINNING_MODULE
 from grader.kit import Exercise
 from grader.records import Cause, CheckResult, Explain, Verdict
 from grader.sandbox.errors import SubmissionError
@@ -41,11 +43,13 @@ class DiagnosedChecks:
         checks: Results of the checks, with explanations of their exceptions.
         cause: Text on the mistake behind the failures; None where the report says nothing of it.
         mistakes: The sets of mistakes that reproduce the submission, if the report may name them.
+        exchanges: What each check asked of the submission, with the answers.
     """
 
     checks: Sequence[CheckResult]
     cause: Cause | None = None
     mistakes: tuple[tuple[KnownMistake, ...], ...] = ()
+    exchanges: Sequence[CheckExchanges] = ()
 
     def with_following(
         self,
@@ -55,12 +59,39 @@ class DiagnosedChecks:
         seed: int,
         device: str,
     ) -> DiagnosedChecks:
-        """Return a copy whose cause names the failed checks that its mistakes account for."""
+        """Return a copy whose cause names the failed checks that its mistakes account for.
+
+        Where others failed beside a mistake of the pipeline, an edit may account for them.
+        """
         assert self.cause is not None
-        found = checks_that_follow(
-            *(self.checks, self.mistakes[0], runner, exercise.solution, stop, seed, device)
+        where = (runner, exercise.solution, stop, seed, device)
+        follows = checks_that_follow(self.checks, self.mistakes[0], *where)
+        cause = replace(self.cause, follows=follows)
+        if not self._more_may_be_found(follows):
+            return DiagnosedChecks(self.checks, cause, self.mistakes)
+        asked: dict[bool, list[CheckExchanges]] = {True: [], False: []}
+        for check, exchanges in zip(self.checks, self.exchanges, strict=True):
+            asked[check.name in follows].append(exchanges)
+        lost = {check.name for check in self.checks if check.is_lost}
+        files = (exercise.solution, exercise.mistakes)
+        first, more = edits_beside(*files, asked[True], asked[False], device, lost)
+        sets = tuple((*self.mistakes[0], *edits) for edits in more) or self.mistakes
+        if more:
+            cause = cause_of(Explanation(sets, (), (), BEGINNING_MODULE), Explain.CAUSE)
+        if first:
+            again = checks_that_follow(self.checks, [*first, *sets[0][1:]], *where)
+            follows = max(follows, again, key=len)
+        return DiagnosedChecks(self.checks, replace(cause, follows=follows), sets)
+
+    def _more_may_be_found(self, follows: Collection[str]) -> bool:
+        """Return whether one mistake of the pipeline leaves some failed checks unaccounted for."""
+        return (
+            len(self.mistakes) == len(self.mistakes[0]) == 1
+            and isinstance(self.mistakes[0][0], Mistake)
+            and any(
+                check.verdict is Verdict.FAIL and check.name not in follows for check in self.checks
+            )
         )
-        return replace(self, cause=replace(self.cause, follows=found))
 
 
 def diagnose(
@@ -88,8 +119,8 @@ def diagnose(
         return DiagnosedChecks(checks)
     if session.own_time_is_up:
         return DiagnosedChecks(say_why_not(checks, NOT_SEARCHED))
-    check_exchanges = [  # copied before the diagnosis adds requests of its own
-        CheckExchanges(exchanges, check.verdict is Verdict.PASS)
+    check_exchanges = [  # copied: the diagnosis adds requests of its own, and a session ends
+        CheckExchanges([*exchanges], check.verdict is Verdict.PASS)
         for exchanges, check in zip(session.exchanges_by_check, checks, strict=True)
     ]
     with one_thread():
@@ -106,7 +137,8 @@ def diagnose(
     if any(found.sets):
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
-        return DiagnosedChecks(checks, cause, found.sets if may_name_mistakes else ())
+        named = found.sets if may_name_mistakes else ()
+        return DiagnosedChecks(checks, cause, named, check_exchanges if named else ())
     if nan:
         return DiagnosedChecks(checks, Cause(nan))
     why_not = found.note or (NONE_FOUND_CUT_SHORT if found.is_cut_short else "")

@@ -82,6 +82,7 @@ class EditSearch:
         units: What the submission was asked, and what it answered, in parts that can be repeated.
         device: Device on which the submission had its tensors.
         lost: Names of the checks that the submission lost.
+        limit: Seconds of processor time after which the search ends.
     """
 
     def __init__(
@@ -90,8 +91,9 @@ class EditSearch:
         units: list[ReplayUnit],
         device: str = "cpu",
         lost: Collection[str] = (),
+        limit: float = SEARCH_LIMIT_S,
     ) -> None:
-        self._deadline = time.thread_time() + SEARCH_LIMIT_S
+        self._deadline = time.thread_time() + limit
         self._source, self._device, self._lost = source, device, lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding

@@ -1,0 +1,73 @@
+"""Find the edit of a solution that was made beside a mistake of the pipeline.
+
+The pipeline is observed in a few plain calls, in which an edit that is about other masks, or about
+exceptions, does not show. What fails beside the pipeline's mistake is asked of a solution that has
+both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from grader.diagnosis.by_edits import EditSearch
+from grader.diagnosis.catalogue import KnownMistake
+from grader.diagnosis.edits import Habit, edited, read_edits, read_habits
+from grader.diagnosis.replay import (
+    CheckExchanges,
+    Replay,
+    ReplayUnit,
+    quiet_and_seeded,
+    replay_units_of,
+)
+from grader.submission import read_submission
+
+MAX_PROBE_UNITS = 3  # that an edit has to answer as the submission did, to count as its mistake
+SEARCH_LIMIT_S = 2.0  # of processor time: enough for single edits
+Planted = list[KnownMistake | Habit]
+
+
+def edits_beside(
+    solution: Path,
+    mistakes: Path,
+    following: Sequence[CheckExchanges],
+    others: Sequence[CheckExchanges],
+    device: str,
+    lost: Collection[str],
+) -> tuple[Planted, tuple[tuple[KnownMistake, ...], ...]]:
+    """Return the pipeline's mistake as edits, and the smallest sets of edits beside it.
+
+    There is no set where the pipeline's mistake accounts for all, beside a habit perhaps; and no
+    edit at all where nothing is known that does.
+
+    Args:
+        solution: File of the exercise's solution, which is run in this process.
+        mistakes: File of the exercise's known mistakes: one without a sentence is the pipeline's.
+        following: What the checks that fail by the pipeline's mistake asked, with the answers.
+        others: What all other checks asked, with the answers.
+        device: Device on which the submission had its tensors.
+        lost: Names of the checks that the submission lost.
+    """
+    source, known = read_submission(solution).source, read_edits(mistakes)
+    units = replay_units_of(others)
+    with quiet_and_seeded():
+        probes = _wrong(source, replay_units_of(following), device)[:MAX_PROBE_UNITS]
+        for habits in ([], *([habit] for habit in read_habits(mistakes))):
+            for one in (one for one in known if probes and not one.says):
+                planted = edited(source, [*habits, one])
+                if planted is None or _wrong(planted, probes, device):
+                    continue
+                if not _wrong(planted, units, device):
+                    return [*habits, one], ()
+                search = EditSearch(planted, units, device, lost, SEARCH_LIMIT_S)
+                found = search.run([other for other in known if other.says])
+                if found.sets and not found.unexplained and not found.is_cut_short:
+                    return [*habits, one], found.sets
+    return [], ()
+
+
+def _wrong(source: str, units: Sequence[ReplayUnit], device: str) -> list[ReplayUnit]:
+    """Return the units of lost checks that a source answers in another way, smallest first."""
+    replay = Replay.of(source, device)
+    lost = sorted((unit for unit in units if not unit.passed), key=lambda unit: unit.size)
+    return [unit for unit in lost if replay is None or any(replay.differences(unit))]

@@ -52,18 +52,22 @@ def edits_beside(
     units = replay_units_of(others)
     with quiet_and_seeded():
         probes = _wrong(source, replay_units_of(following), device)[:MAX_PROBE_UNITS]
+        likely: list[tuple[int, str, Planted]] = []  # with how many units each leaves wrong
         for habits in ([], *([habit] for habit in read_habits(mistakes))):
             for one in (one for one in known if probes and not one.says):
                 planted = edited(source, [*habits, one])
-                if planted is None or _wrong(planted, probes, device):
-                    continue
-                if not _wrong(planted, units, device):
-                    return [*habits, one], ()
-                search = EditSearch(planted, units, device, lost, SEARCH_LIMIT_S)
-                found = search.run([other for other in known if other.says])
-                if found.sets and not found.unexplained and not found.is_cut_short:
-                    return [*habits, one], found.sets
-    return [], ()
+                if planted is not None and not _wrong(planted, probes, device):
+                    left = len(_wrong(planted, units, device))
+                    likely.append((left, planted, [*habits, one]))
+        if not likely:
+            return [], ()
+        left, planted, made = min(likely, key=lambda each: each[0])
+        if not left:
+            return made, ()
+        search = EditSearch(planted, units, device, lost, SEARCH_LIMIT_S)
+        found = search.run([one for one in known if one.says])
+    proved = found.sets and not found.unexplained and not found.is_cut_short
+    return (made, found.sets) if proved else ([], ())
 
 
 def _wrong(source: str, units: Sequence[ReplayUnit], device: str) -> list[ReplayUnit]:

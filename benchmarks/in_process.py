@@ -78,8 +78,7 @@ class LocalChannel:
 
     def release_after(self, owner: object, handle: int) -> None:
         """Release an object once its owner is garbage-collected."""
-        for kept in (self._handler.objects, self._handler.graphs):
-            weakref.finalize(owner, kept.pop, handle, None)
+        weakref.finalize(owner, self._handler.kept.release, handle)
 
 
 class LocalSession(NullSession):

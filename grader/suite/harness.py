@@ -144,8 +144,9 @@ class Harness:
             calls: Number of calls to be made at these sizes.
             learns: Whether the calls are made with gradients.
         """
+        most_s = min(MAX_TIME_SHARE * self.session.budget_left, self.session.timeout)
         while sizes.length > 2 * SHORT_T and (
-            self._seconds_for(sizes, calls, learns) > MAX_TIME_SHARE * self.session.budget_left
+            self._seconds_for(sizes, calls, learns) > most_s
             or self.session.pace.is_too_much(MEMORY_FACTOR * sizes.scores)
             or self.session.pace.is_too_long(sizes.length)
         ):

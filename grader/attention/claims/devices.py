@@ -10,6 +10,7 @@ from grader.attention.contract import AttentionContract
 from grader.suite.claims.devices import ELSEWHERE, expect_on_any_device
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.sizes import Sizes
 
 LONG_T = 257
 
@@ -25,19 +26,22 @@ def is_pinned_to_no_device(harness: Harness) -> None:
         test_no_tensor_is_pinned_to_a_device = attention.is_pinned_to_no_device
     """
     contract: Any = harness.contract
-    for one in contract.variants.values() or (contract,):
+    cases, methods = tuple(contract.variants.values()) or (contract,), ("", *contract.methods)
+    for one in cases:
         case = harness.of(one)
-        for method in ("", *contract.methods):
-            expect_on_any_device(case, _every_kind(case, contract), method)
+        longest = case.within_reach(
+            case.sizes.replace(T=LONG_T), ELSEWHERE * len(cases) * len(methods)
+        )
+        for method in methods:
+            expect_on_any_device(case, _every_kind(case, contract, longest), method)
     for part in contract.part_contracts:
         inside = harness.of(part)
         expect_on_any_device(inside, inside.every_input())
 
 
-def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
+def _every_kind(harness: Harness, contract: Any, longest: Sizes) -> list[dict[str, Tensor]]:
     """Return inputs of many kinds, as a submission may create a tensor for some of them only."""
     sizes, draw = harness.sizes, harness.draw
-    longest = harness.within_reach(sizes.replace(T=LONG_T), ELSEWHERE)
     long = harness.inputs(longest)
     scattered = {name: value.mT.contiguous().mT for name, value in harness.inputs().items()}
     found = [*harness.every_input(), long, scattered]

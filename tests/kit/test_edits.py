@@ -125,7 +125,6 @@ def test_fix_it_exercise_is_like_the_one_exercise_that_has_its_entry_points() ->
         ("decoder6", ("padding is seen by what comes after it", "not scaled")),
         ("decoder1", ("mask after the softmax", "own token hidden")),  # one undoes the other
         ("decoder9", ("mean of each sequence's mean", "not renormalised")),  # larger answers tell
-        ("decoder9", ("blocks in reverse", "greedy takes the last")),  # where rounding decides
         ("exercise3", ("softmax over the queries", "only ones show")),  # a step, and an edit
     ],
 )

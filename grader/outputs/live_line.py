@@ -30,13 +30,17 @@ def live_line(name: str) -> Iterator[OnProgress | None]:
     def note(progress: Progress) -> None:
         words[:] = [describe_progress(progress)]
 
+    def write(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
     def show() -> None:
-        pause = DELAY_S
-        while not ended.wait(pause):
-            pause = INTERVAL_S
+        is_over = ended.wait(DELAY_S)
+        while not is_over:
             line = f"{name}: {words[0]} … {time.monotonic() - start_s:.0f} s"
-            sys.stderr.write(CLEAR_LINE + line[: shutil.get_terminal_size().columns - 1])
-            sys.stderr.flush()
+            write(CLEAR_LINE + line[: shutil.get_terminal_size().columns - 1])
+            if is_over := ended.wait(INTERVAL_S):
+                write(CLEAR_LINE)
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
@@ -45,6 +49,3 @@ def live_line(name: str) -> Iterator[OnProgress | None]:
     finally:
         ended.set()
         thread.join()
-        if time.monotonic() - start_s > DELAY_S:
-            sys.stderr.write(CLEAR_LINE)
-            sys.stderr.flush()

@@ -213,10 +213,8 @@ def read_changes(before: StepAnswer, after: StepAnswer) -> list[int]:
     ``read_results`` holds the digests of these to what was sent. As in the other readers, any
     exception means that an answer is malformed.
     """
-    called, answer = (
-        _expected(before, responses.Called)[0],
-        _expected(after, responses.Gradients)[0],
-    )
+    called, _ = _expected(before, responses.Called)
+    answer, _ = _expected(after, responses.Gradients)
     pairs = enumerate(zip(called.inputs, answer.inputs, strict=answer.result is not None))
     return [place for place, (digest, now) in pairs if digest != now]
 

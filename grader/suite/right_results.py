@@ -148,7 +148,7 @@ class RightResults:
         inputs, weights = self.right_inputs, right_weights(self._whole_weights, dtype)
         floats = [name for name in self.contract.differentiable if name in inputs]
         inputs |= {name: inputs[name].to(dtype) for name in floats}
-        if noise:
+        if noise:  # by two steps: `MAX_TIMES_NOISE` was measured with about as much
             inputs |= {name: noise.perturbed(inputs[name], 2.0) for name in floats}
             weights = {name: noise.perturbed(weight, 2.0) for name, weight in weights.items()}
         return inputs, weights

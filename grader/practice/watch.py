@@ -80,10 +80,11 @@ class Watch:
             self._take(event)
 
     def _wait(self) -> WatchEvent:
-        if not self._under_way:
+        if not self._under_way or self._progress:
             return self._events.get()
         try:
-            return self._events.get(timeout=None if self._progress else BUSY_DELAY_S)
+            left_s = self._began_s + BUSY_DELAY_S - time.monotonic()
+            return self._events.get(timeout=max(left_s, 0.0))
         except Empty:
             self._progress = say("grading")
             self._draw()
@@ -136,7 +137,7 @@ class Watch:
         """Show how far the grading is if it takes long or has found something wrong."""
         if (self._explain or self._exercise.explain) is not Explain.NOTHING:
             self._so_far = self._so_far or progress.wrong
-        if self._so_far or time.monotonic() - self._began_s > BUSY_DELAY_S:
+        if self._so_far or self._progress:
             self._progress = describe_progress(progress)
 
     def _ended(self, graded: GradingEnded) -> None:

@@ -201,11 +201,11 @@ class RequestHandler:
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> responses.Answer:
         """Call a module, a method of it, or a function; keep the results if asked to."""
         module = None if isinstance(call.target, str) else self.kept.objects[call.target]
-        function, parameters = self._callable(call)
+        function, parameters = self._callable(call, module)
         other = self._other_device(call, tensors)
         if call.functional_weights:
             function = lend_weights(function, parameters, call.weights, tensors)
-        self._prepare(call, parameters, tensors, other)
+        self._prepare(call, module, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         watched = WatchedCalls(call, module, function, parameters, inputs, other)
         results, trees = watched.make(self._decode, self.sent)
@@ -229,6 +229,7 @@ class RequestHandler:
     def _prepare(
         self,
         call: messages.Call,
+        module: Any,
         parameters: dict[str, Tensor],
         tensors: list[Tensor],
         other: SimulatedDevice | None,
@@ -241,7 +242,7 @@ class RequestHandler:
                 other.pair(parameters[name], tensors[index].to(parameters[name].dtype))
         if call.mode is not None:  # after the weights, which a module may fold when its mode is set
             with other or nullcontext():
-                self.kept.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
+                module.train(call.mode)
         for name in call.frozen:
             parameters[name].requires_grad_(False)
 
@@ -273,11 +274,10 @@ class RequestHandler:
                 raise Refusal(f"the file defines no `{name}`") from None
         return found
 
-    def _callable(self, call: messages.Call) -> tuple[Any, dict[str, Tensor]]:
+    def _callable(self, call: messages.Call, module: Any) -> tuple[Any, dict[str, Tensor]]:
         """Return what a call has to call, and the parameters of its module by name."""
         if isinstance(call.target, str):
             return self._global(call.target), {}
-        module = self.kept.objects[call.target]
         if not call.method:
             return module, registered.parameters(module)
         if not hasattr(module, call.method):

@@ -6,7 +6,7 @@ A unit is a part of what checks asked that can be asked again by itself, with th
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from grader.diagnosis.catalogue import Explanation
@@ -34,9 +34,10 @@ from grader.submission import read_submission
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
 MAX_PAIRS = 250  # they are tried in some seconds
-MAX_WRONG_UNITS = 20  # units with wrong answers that a search collects
-MAX_SORTED_RIGHT_UNITS = 60  # beyond them, units that passed are asked only once a set is found
-MAX_RIGHT_UNITS = 40  # units with right answers that a set of mistakes has to leave right
+# Wrong units and right ones that every set is tried on; others are asked once a set is found.
+MAX_WRONG_UNITS = 8
+MAX_RIGHT_UNITS = 12
+MAX_SIZE_SHARE = 1 / 16  # of a wrong unit, up to which right ones are asked before it
 SEARCH_LIMIT_S = 8.0  # of processor time; ends a search too, as some sets take longer to try
 NO_EXPLANATION = Explanation((), (), ())
 Mistakes = tuple[EditMistake, ...]
@@ -109,7 +110,7 @@ class EditSearch:
 
     def _sort_all(self, units: list[ReplayUnit], counted: list[ReplayUnit]) -> list[ReplayUnit]:
         """Sort units until enough of them are in ``counted``; return those that are left."""
-        most = MAX_WRONG_UNITS if counted is self._wrong else MAX_SORTED_RIGHT_UNITS
+        most = MAX_WRONG_UNITS if counted is self._wrong else MAX_RIGHT_UNITS
         for place, unit in enumerate(units):
             if len(counted) >= most or time.thread_time() > self._deadline:
                 return units[place:]
@@ -150,7 +151,9 @@ class EditSearch:
         raising = self._raising if self._raising is not self._wrong else []
         evidence = self._wrong or self._unsteady
         loose = [*self._unsteady, *raising]
-        found, cut = self._smallest(self._sets(known, evidence), evidence)
+        found, cut = self._smallest([(mistake,) for mistake in known], evidence)
+        if not (found or cut):  # to find likely pairs takes longer than to try single mistakes
+            found, cut = self._smallest(self._pairs(known, evidence), evidence)
         found = [one for one in found if len(one) == 1 or all(map(self._shows, one))]
         whole = [one for one in found if self._reproduces(one, loose)]
         if not whole:  # one more mistake may explain the others
@@ -173,23 +176,22 @@ class EditSearch:
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
             replay = self._planted(mistakes)  # once: a pair's is not kept
-            if replay is None or not self._explains(replay, evidence):
-                continue
-            if any(self._breaks(replay, unit) for unit in self._some_right):
+            if replay is None or not self._fits(replay, evidence):
                 continue
             if not (self._is_contradicted(replay, evidence) or self._breaks_more(replay)):
                 found.append(mistakes)
         return found, False
 
-    def _sets(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> Iterator[Mistakes]:
-        """Yield each single mistake, then the pairs that may have given the wrong answers."""
-        yield from ((mistake,) for mistake in known)
+    def _pairs(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> list[Mistakes]:
+        """Return the pairs of mistakes that may have given the wrong answers."""
+        if not evidence:
+            return []
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
         pairs = likely_pairs(self._solution, planted, evidence, self._right)
         # Where two mistakes show everywhere, no unit contradicts them; but the checks do that each
         # is known to lose.
-        yield from sorted(pairs, key=lambda pair: not self._are_likely(pair))[:MAX_PAIRS]
+        return sorted(pairs, key=lambda pair: not self._are_likely(pair))[:MAX_PAIRS]
 
     def _shows(self, mistake: EditMistake) -> bool:
         """Return whether a mistake changes by itself what the submission did not answer rightly."""
@@ -203,9 +205,16 @@ class EditSearch:
         """Return whether the submission lost the checks that these mistakes are known to lose."""
         return not self._lost or all(one.loses in self._lost for one in mistakes)
 
-    @property
-    def _some_right(self) -> list[ReplayUnit]:
-        return self._right[:: 1 + len(self._right) // MAX_RIGHT_UNITS]
+    def _fits(self, replay: Replay, evidence: list[ReplayUnit]) -> bool:
+        """Return whether its mistakes give the wrong answers, and leave the right ones right."""
+        small = MAX_SIZE_SHARE * evidence[0].size
+        first = [unit for unit in self._right if unit.size < small]
+        rest = [unit for unit in self._right if unit.size >= small]
+        return (
+            not any(self._breaks(replay, unit) for unit in first)
+            and self._explains(replay, evidence)
+            and not any(self._breaks(replay, unit) for unit in rest)
+        )
 
     def _reproduces(self, mistakes: Mistakes, units: list[ReplayUnit]) -> bool:
         """Return whether these mistakes give the same answers as the submission."""
@@ -236,13 +245,13 @@ class EditSearch:
         return False
 
     def _breaks_more(self, replay: Replay) -> bool:
-        """Return whether its mistakes make a right answer wrong, not by chance or rounding."""
+        """Return whether its mistakes make a later right answer wrong, not just by rounding."""
         right = self._solution
         assert right is not None  # without it, no unit counts as wrong
-        for unit in (*self._right, *self._later_passed):
+        for unit in self._later_passed:
             if time.thread_time() > self._deadline:
                 break
-            if any(right.differences(unit)) or not self._breaks(replay, unit):
+            if not self._breaks(replay, unit) or any(right.differences(unit)):
                 continue
             if is_steady(right, self._solved(unit)):
                 return True

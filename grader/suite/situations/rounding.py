@@ -29,14 +29,10 @@ TIGHT_TOLERANCES = {
 }
 BFLOAT16_GRADIENT_TOLERANCE = 0.3  # error relative to a gradient's length
 # How many times as far off as under noise a right answer may be. None was more than 1.6 times,
-# except one that mixes x in the place of keys: 9 times, in float32.
-MAX_TIMES_NOISE = {torch.float32: 24, torch.float64: 24, torch.bfloat16: 3}
-# The same of a value that is left out. Runs of its noise differ: weights from a logsumexp rounded
-# to bfloat16 were 10 times as far off as two of them, and twice as far as four.
-MAX_TIMES_LEFT_OUT = 24
-MAX_TIMES_BFLOAT16 = (
-    4  # of the right answer's error in bfloat16; beyond that, no more runs are needed
-)
+# except one that mixes x in the place of keys: 9 times, in float32; and in bfloat16 values that are
+# left out, as runs of their noise differ: weights from a logsumexp were 10 times as far off as two.
+MAX_TIMES_NOISE = 24
+MAX_TIMES_NOISE_IN_BFLOAT16 = 3  # of a value that is not left out
 MAX_NOISE_RUNS = 4  # in every second one, all rows are off alike
 KINK_TOLERANCE = (
     0.05  # error relative to a gradient's length that is allowed beside a jump of the gradient
@@ -108,24 +104,23 @@ class Rounding:
         has_jumped = self.quantity == GRADIENTS and share <= KINK_TOLERANCE and self._near_a_kink()
         return has_jumped or self._is_noise(name, off)
 
-    def _is_beyond_doubt(self, name: str, off: Gap, times: int = 1) -> bool:
-        """Return whether an error is over ``times`` that of bfloat16, as most mistakes are."""
+    def _is_beyond_doubt(self, name: str, off: Gap) -> bool:
+        """Return whether an error is over that of bfloat16, as that of most mistakes is."""
         if self.dtype == torch.bfloat16:
             return False
         coarse = self.gap(name, torch.bfloat16)
         if coarse.length <= torch.finfo(torch.bfloat16).eps / 8 * float(self.right[name].norm()):
             return False  # exact by luck: the gradient of one-hot weights, say, is always 0
-        return off.largest > times * coarse.largest + self._rounding_step(name, torch.bfloat16)
+        return off.largest > coarse.largest + self._rounding_step(name, torch.bfloat16)
 
     def _is_noise(self, name: str, off: Gap) -> bool:
         """Return whether an error is at most so many times that of noise or dtype as it may be."""
-        if self._is_beyond_doubt(name, off, MAX_TIMES_BFLOAT16):
-            return False
         most, step, right = Gap(), self._rounding_step(name), float(self.right[name].norm())
+        usual = MAX_TIMES_NOISE_IN_BFLOAT16 if self.dtype == torch.bfloat16 else MAX_TIMES_NOISE
         for seed in range(MAX_NOISE_RUNS + 1):
             most = Gap(*map(max, most, self.gap(name, torch.float64 if seed else self.dtype, seed)))
-            is_left_out = MAX_TIMES_NOISE[self.dtype] * most.length >= right
-            times = MAX_TIMES_LEFT_OUT if is_left_out else MAX_TIMES_NOISE[self.dtype]
+            is_left_out = usual * most.length >= right
+            times = MAX_TIMES_NOISE if is_left_out else usual
             if all(a <= times * b + step for a, b in zip(off, most, strict=True)):
                 self.left_out += [name] * is_left_out
                 return True

@@ -182,7 +182,7 @@ class EditSearch:
                 found.append(mistakes)
         return found, False
 
-    def _pairs(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> list[Mistakes]:
+    def _pairs(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> Sequence[Mistakes]:
         """Return the pairs of mistakes that may have given the wrong answers."""
         if not evidence:
             return []

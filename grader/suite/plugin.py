@@ -35,7 +35,7 @@ from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
 from grader.suite.verdicts import verdict_on
 
-MIN_WRONG_SHARE = 0.3  # of the situations; a submission wrong in fewer surely does some work
+MIN_WRONG_SHARE = 0.2  # of the situations; a submission wrong in fewer surely does some work
 
 _T = TypeVar("_T")
 

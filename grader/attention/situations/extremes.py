@@ -37,17 +37,20 @@ PADDING_MASK = CAUSAL_MASK | {MASK_SHAPE.name: "(B, 1, T)"}
 RANDOM_MASK = CAUSAL_MASK | {MASK_PATTERN.name: "random"}
 MANY_SEQUENCES = {**WITH_GRADIENTS, "B": "above 64", "H": "above 8", "dtype": "float64"}
 # An axis that is recognised by its size may be taken for another one where sizes are equal.
-EQUAL_SIZES = {**WITH_GRADIENTS, "T": "small", "B": "as T", "width": "as T", "H": "one"}
+EQUAL_SIZES = {
+    **WITH_GRADIENTS, "T": "small", "S": "as T", "B": "as T", "width": "as T", "E": "as C",
+    "H": "one",
+}  # fmt: skip
 EQUAL_SIZES_MASKS = ("(T, T)", "(B, 1, T)", "(B, T, 1)")
 ROUND_SIZES = (
-    {**WITH_GRADIENTS, "T": "192"},
-    {**LARGE_GRADIENTS_LATER, "T": "above 192"},
+    {**WITH_GRADIENTS, "T": "192", "S": "as T"},
+    {**LARGE_GRADIENTS_LATER, "T": "above 192", "S": "as T"},
     {**AFTER_TRAINING, "B": "16"},
 )
 MIXED_MASK = {**WITH_GRADIENTS, **RANDOM_MASK, MASK_DTYPE.name: "int64", MASK_VALUES.name: "mixed"}
 # More than 2**19 scores; more than 2,048 tokens and 2**18 numbers. With both at once, what an
 # answer holds for each score and feature would exceed its memory.
-MANY_SCORES = {**WITHOUT_GRADIENTS, "B": "8", "T": "257", "H": "one"}
+MANY_SCORES = {**WITHOUT_GRADIENTS, "B": "8", "T": "257", "S": "as T", "H": "one"}
 MANY_TOKENS = {**WITHOUT_GRADIENTS, "B": "64", "T": "33", "width": "above 127", "H": "one"}
 MANY_FEATURES = {**WITHOUT_GRADIENTS, "T": "2", "width": "above 1024", "H": "one"}
 LONG_DROPPING = {**WITH_GRADIENTS, "mode": DROPPING, "T": "above 128", "H": "one"}

@@ -11,16 +11,13 @@ from grader.suite.situations.levels import (
     DROPPING_NOTHING,
     DTYPE,
     EVALUATION,
-    FACTOR_TRIPLES,
     LONG_LEVELS,
     MODE,
     OVERFLOWING,
-    RULES,
-    factors_of_variants,
     first_x_like_input,
     general_factors,
-    wishes,
 )
+from grader.suite.situations.modelling import FACTOR_TRIPLES, RULES, factors_of_variants, wishes
 
 DROPPING = "training, dropping"
 FULL_RANK = ("ordinary", "with a constant token")  # levels of x that show which weights were kept

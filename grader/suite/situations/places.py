@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
-from grader.suite.situations import filling, levels
+from grader.suite.situations import filling, modelling
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import FactorModel, Row
 from grader.suite.situations.judging import NO_FURTHER_CLAIMS, FurtherClaims
@@ -53,7 +53,7 @@ class _GeneralSituations:
     @staticmethod
     def model(contract: Contract) -> FactorModel:
         """Return the model that a contract's situations are drawn from."""
-        return with_telling_rows(levels.model_of(contract))
+        return with_telling_rows(modelling.model_of(contract))
 
 
 def kind_of(contract: Contract) -> SituationKind:

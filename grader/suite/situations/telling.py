@@ -26,8 +26,8 @@ from grader.suite.situations.levels import (
 
 # The level that a row has for a factor of which it needs no level in particular.
 USUAL_LEVELS = {
-    "T": "small", "B": "2", "width": "small", "H": "several", "dtype": "float32",
-    "mode": EVALUATION, "history": "first call",
+    "T": "small", "S": "small", "B": "2", "width": "small", "E": "small", "H": "several",
+    "dtype": "float32", "mode": EVALUATION, "history": "first call",
 }  # fmt: skip
 SIZES = ("T", "S", "B", "width", "H")  # factors that have other levels here as well
 WITH_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "as usual"}
@@ -40,7 +40,9 @@ AFTER_TRAINING = {
     "x": NEAR_ONE_ANOTHER, "mode": DROPPING_NOTHING, "history": AFTER_A_STEP,
 }  # fmt: skip
 REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}
-LARGE = {**WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "B": "16", "width": "odd"}
+LARGE = {
+    **WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "S": "as T", "B": "16", "width": "odd",
+}  # fmt: skip
 
 
 def with_telling_rows(model: FactorModel) -> FactorModel:

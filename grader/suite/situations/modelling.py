@@ -74,7 +74,7 @@ def _rules_of_tokens(contract: Contract) -> list[Rule]:
         if {"T", "S"} & {*contract.inputs[name].shape.split()}
         and not contract.inputs[name].confined
     ]
-    return [(two, partial(_are_flat_together, *two)) for two in itertools.pairwise(tokens)]
+    return [(two, partial(_are_flat_together, *two)) for two in itertools.combinations(tokens, 2)]
 
 
 def _are_flat_together(one: str, other: str, row: Row) -> bool:

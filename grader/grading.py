@@ -102,7 +102,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         checks = runner.run(
             session, seed, options.progress, options.only, options.stop_at_first_lost
         )
-        session.be_patient()
+        session.budget.be_patient()
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")
             options.case(runner.plugin.first_case(source))
@@ -113,12 +113,14 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
                 diagnosed = diagnose(
                     checks, runner.plugin, session, exercise, explain, options.max_mistake_sets
                 )
-            maps = [] if session.own_time_is_up else _maps(runner.plugin, diagnosed, options)
+            maps = (
+                [] if session.budget.judging_is_over else _maps(runner.plugin, diagnosed, options)
+            )
         if session.broken_rule is not None:  # earns nothing, not even for earlier checks
             diagnosed, maps = DiagnosedChecks(runner.run(session, seed)), []
     finally:
         session.close()
-    if any(diagnosed.mistakes) and not session.own_time_is_up:
+    if any(diagnosed.mistakes) and not session.budget.judging_is_over:
         diagnosed = diagnosed.with_following(runner, exercise, sandbox.stop, seed, device)
     runner.let_go()
     problem, line = _problem(session, options.timeout)

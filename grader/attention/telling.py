@@ -114,10 +114,10 @@ def diagnose(
     """
     may_name_mistakes = explain is Explain.CAUSE
     if may_name_mistakes:
-        checks = explain_exceptions(checks, session.source, lambda: session.own_time_is_up)
+        checks = explain_exceptions(checks, session.source, lambda: session.budget.judging_is_over)
     if not any(check.verdict is Verdict.FAIL for check in checks):
         return DiagnosedChecks(checks)
-    if session.own_time_is_up:
+    if session.budget.judging_is_over:
         return DiagnosedChecks(say_why_not(checks, NOT_SEARCHED))
     check_exchanges = [  # copied: the diagnosis adds requests of its own, and a session ends
         CheckExchanges([*exchanges], check.verdict is Verdict.PASS)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from grader.sandbox.batch import RequestBatch
+from grader.sandbox.budget import TimeBudget
 from grader.sandbox.channel import Exchange
 from grader.sandbox.clock import Clock
 from grader.sandbox.pace import Pace
@@ -23,8 +24,7 @@ class NullSession:
     """
 
     device = "cpu"
-    budget_left = timeout = UNLIMITED_S
-    is_late = False
+    budget = TimeBudget(UNLIMITED_S, UNLIMITED_S)
 
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 
 from grader.sandbox.batch import RequestBatch
+from grader.sandbox.budget import TimeBudget
 from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep
-from grader.sandbox.clock import MAX_JUDGING_CPU_S, MAX_WALL_S_PER_LIMIT_S, Clock
+from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Pace, Work
 from grader.sandbox.process import Sandbox
@@ -18,8 +18,6 @@ from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
-# Of later checks; none of our own solutions takes half of the shorter limit.
-LIMIT_DIVISOR_AFTER_TIMEOUT = 10
 MARGIN = 4  # a step may take this many times the time that it is expected to take
 
 
@@ -41,6 +39,7 @@ class Session:
             seconds; the caller may put the grading off until later.
 
     Attributes:
+        budget: The time that is left for checks, and for judging them.
         exchanges_by_check: For each check, the requests to the worker, with its answers.
         clock: The clock of the current check.
         pace: The speed of the submission, as far as it was measured.
@@ -64,13 +63,9 @@ class Session:
         self._broken: list[SourceProblem] = []  # rules that the submission broke as it ran
         self._memory = ExchangeMemory()
         self._submission = submission
-        self._timeout = timeout
-        self._limit = timeout  # of the checks to come; lower once one has taken too long
-        self._budget_left = budget
-        self._until = budget - patience  # with no more than this left, it is late
-        self._own_started = time.process_time()
+        self.budget = TimeBudget(timeout, budget, patience)
         self._shared = clock
-        self.clock = clock or self._new_clock(self.limit)
+        self.clock = clock or self.budget.new_clock(self.budget.limit)
         self._channel: Channel | None = None
         self._loading = False
         self._load_seconds = 0.0  # that loading the source took
@@ -103,10 +98,10 @@ class Session:
         The caller has to close it.
         """
         text = Submission(self._submission.path, source)
-        settings = self._timeout, self._budget_left, self._rules, self.clock, self.device
+        settings = self.budget.timeout, self.budget.left, self._rules, self.clock, self.device
         other = Session(self._sandbox, text, *settings)
-        other._broken, other._own_started = self._broken, self._own_started
-        other._memory = self._memory
+        other.budget = self.budget.renewed()
+        other._broken, other._memory = self._broken, self._memory
         return other
 
     def refuse(self, reason: Exception) -> None:
@@ -158,14 +153,6 @@ class Session:
             if self.said_on_load is None:
                 self.said_on_load = self.take_output()
 
-    @property
-    def own_time_is_up(self) -> bool:
-        """Whether judging has used up the processor time that it may take in this process.
-
-        Every step of judging is bounded by itself; this bounds their sum, and is read between them.
-        """
-        return time.process_time() - self._own_started > MAX_JUDGING_CPU_S
-
     def begin_check(self, seed: int) -> None:
         """Start the clock of a check, with a living worker whose random numbers are seeded.
 
@@ -175,12 +162,12 @@ class Session:
                 check.
         """
         self.exchanges_by_check.append([])
-        self.clock = self._shared or self._new_clock(self.limit)
+        self.clock = self._shared or self.budget.new_clock(self.budget.limit)
         if self._load_error is None:
             self._whereabouts = None
-        if self.own_time_is_up:
+        if self.budget.judging_is_over:
             raise NotTried("was not tried: judging what came before took all the time there is")
-        if self._budget_left <= 0:
+        if self.budget.left <= 0:
             raise NotTried("was not tried: earlier checks took all the time there is")
         if self.clock.seconds_left <= 0:
             raise WorkerTimeout("took too long and was stopped")
@@ -201,7 +188,7 @@ class Session:
             yield
         finally:
             self._seed = own
-        with self.timed(self._timeout):
+        with self.timed(self.budget.timeout):
             self.load()
         self.channel.begin(own, self.exchanges)
 
@@ -211,12 +198,12 @@ class Session:
 
         The clock of the check stands still meanwhile, but the time comes off the budget.
         """
-        outer, clock = self.clock, self._new_clock(limit)
+        outer, clock = self.clock, self.budget.new_clock(limit)
         self._set_clock(clock)
         try:
             yield clock
         finally:
-            self._budget_left -= clock.taken
+            self.budget.left -= clock.taken
             self._set_clock(outer)
 
     def revive(self) -> bool:
@@ -236,52 +223,23 @@ class Session:
     def allow(self, work: Work) -> None:
         """Allow the current check ``MARGIN`` times the time that the work is expected to take."""
         seconds = MARGIN * self.pace.seconds_for(work)
-        self.clock.allow(min(seconds, self._budget_left, self._budget_left - self._until))
-
-    @property
-    def budget_left(self) -> float:
-        """What is left of the budget, in seconds of processor time."""
-        return self._budget_left
-
-    @property
-    def timeout(self) -> float:
-        """The limit of a check before ``shorten`` lowers it, in seconds of processor time."""
-        return self._timeout
-
-    @property
-    def limit(self) -> float:
-        """The limit of the current check, in seconds of processor time."""
-        return min(self._limit, self._budget_left)
-
-    def _new_clock(self, limit: float) -> Clock:
-        return Clock(
-            min(limit, self._budget_left - self._until), MAX_WALL_S_PER_LIMIT_S * self._timeout
-        )
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the checks have taken longer than ``patience``, given to the constructor."""
-        return self._budget_left <= self._until
-
-    def be_patient(self) -> None:
-        """Lift the limit that ``patience`` set from here on, as all checks are done."""
-        self._until = -inf
+        self.clock.allow(min(seconds, self.budget.in_time))
 
     def end_check(self) -> str:
         """Stop the clock of a check; return what the submission printed during the check."""
-        self._budget_left -= self.clock.taken
+        self.budget.left -= self.clock.taken
         if self.clock.seconds_left <= 0:
             self.shorten()
         return self.take_output()
 
     def shorten(self) -> None:
         """Lower the limit of the checks to come: one took too long, so others might."""
-        self._limit = self._timeout / LIMIT_DIVISOR_AFTER_TIMEOUT + self._load_seconds
+        self.budget.shorten(self._load_seconds)
 
     def give_up_check(self) -> None:
         """Forget a check that is to be tried again, and give its time back to the budget."""
         self.exchanges_by_check.pop()
-        self._budget_left += self.clock.taken
+        self.budget.left += self.clock.taken
 
     def take_output(self) -> str:
         """Return what the submission printed since the last call."""

@@ -144,7 +144,7 @@ class Harness:
             calls: Number of calls to be made at these sizes.
             learns: Whether the calls are made with gradients.
         """
-        most_s = min(MAX_TIME_SHARE * self.session.budget_left, self.session.timeout)
+        most_s = min(MAX_TIME_SHARE * self.session.budget.left, self.session.budget.timeout)
         while sizes.length > 2 * SHORT_T and (
             self._seconds_for(sizes, calls, learns) > most_s
             or self.session.pace.is_too_much(MEMORY_FACTOR * sizes.scores)
@@ -178,7 +178,7 @@ class Harness:
     def expect_time_for(self, sizes: Sizes) -> None:
         """Skip the check if a call at these sizes would take longer than the time left."""
         seconds = self._seconds_for(sizes)
-        if seconds > self.session.budget_left:
+        if seconds > self.session.budget.left:
             pytest.skip(f"at {sizes} a call would take {seconds:.0f} s")
 
     def _seconds_for(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> float:

@@ -150,7 +150,7 @@ class SuitePlugin:
             self._seconds += call.duration
             return
         output = self._session.end_check()
-        if self._session.is_late:
+        if self._session.budget.is_late:
             self.fault = TakesLong()
             return
         if isinstance(self._ended, MachineBusy) and not self.must_rerun:

@@ -6,10 +6,11 @@ from functools import partial
 from typing import NamedTuple
 
 from grader.records.progress import Progress
+from grader.sandbox.budget import LIMIT_DIVISOR_AFTER_TIMEOUT
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Work
-from grader.sandbox.session import LIMIT_DIVISOR_AFTER_TIMEOUT, MARGIN
+from grader.sandbox.session import MARGIN
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.suite.harness import Harness
 from grader.suite.situations.agenda import Agenda
@@ -48,10 +49,10 @@ class SituationRunner:
         self._kind, self._is_one_enough = kind_of(harness.contract), is_one_enough
         session = harness.session
         # For what comes after the situations.
-        reserved_s = session.budget_left * (1 - SITUATIONS_TIME_SHARE)
+        reserved_s = session.budget.left * (1 - SITUATIONS_TIME_SHARE)
         # Seconds of processor time that are left for situations. It holds no runner, so that what
         # came is freed at once.
-        self._time_left_s = lambda: session.budget_left - reserved_s
+        self._time_left_s = lambda: session.budget.left - reserved_s
         self._agenda = Agenda(Places(harness, every_nth), session.pace, self._time_left_s)
         self._count = self._agenda.count
         self._unjudged: list[_Planned] = []
@@ -65,7 +66,7 @@ class SituationRunner:
         """Try the situations and return their outcomes."""
         contract = self._harness.contract
         for one in (contract, *contract.variants.values()):
-            with self._session.timed(self._session.timeout):
+            with self._session.timed(self._session.budget.timeout):
                 # This asks the worker, which is busy once situations run.
                 _ = self._harness.of(one).deviations
         planned = self._plan()
@@ -87,9 +88,9 @@ class SituationRunner:
     def _plan(self) -> list[_Planned]:
         """Load the submission again if its worker ended, and plan the next request; [] for none."""
         try:
-            with self._session.timed(self._session.timeout):
+            with self._session.timed(self._session.budget.timeout):
                 self._is_fresh |= self._session.revive()
-            if self._time_left_s() < MIN_TIMEOUT_S or self._session.is_late:
+            if self._time_left_s() < MIN_TIMEOUT_S or self._session.budget.is_late:
                 raise NotTried("was not tried: other situations took all the time there is")
         except (WorkerEnded, SubmissionError) as error:
             return self._give_up(error)
@@ -165,7 +166,7 @@ class SituationRunner:
             takes *= (
                 SLOW_TIMEOUT_FACTOR  # the estimate is low if the submission skips some scores, say
             )
-        timeout = self._session.timeout
+        timeout = self._session.budget.timeout
         usual = (
             timeout if len(sent) == 1 else timeout / BATCH_TIMEOUT_DIVISOR
         )  # several are tried once more

@@ -196,13 +196,13 @@ def test_threads_and_children_count(source: str, level: str) -> None:
 def test_check_that_the_machine_had_no_time_for_is_tried_again(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.sandbox.session.MAX_WALL_S_PER_LIMIT_S", 3)
+    monkeypatch.setattr("grader.sandbox.budget.MAX_WALL_S_PER_LIMIT_S", 3)
     give_up, given_up = Session.give_up_check, []
 
     def noted(session: Session) -> None:
         given_up.append(give_up(session))
         monkeypatch.setattr(
-            "grader.sandbox.session.MAX_WALL_S_PER_LIMIT_S", clocks.MAX_WALL_S_PER_LIMIT_S
+            "grader.sandbox.budget.MAX_WALL_S_PER_LIMIT_S", clocks.MAX_WALL_S_PER_LIMIT_S
         )
 
     monkeypatch.setattr(Session, "give_up_check", noted)
@@ -217,7 +217,7 @@ def test_check_that_the_machine_had_no_time_for_is_tried_again(
 def test_machine_that_has_no_time_at_all_costs_no_point(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.sandbox.session.MAX_WALL_S_PER_LIMIT_S", 3)
+    monkeypatch.setattr("grader.sandbox.budget.MAX_WALL_S_PER_LIMIT_S", 3)
     with crowded(sandbox, monkeypatch, 99), pytest.raises(MachineBusy) as caught:
         graded(TAKES.format(0.45), kit, sandbox, timeout=0.6)
     assert caught.value.exit_code == 3

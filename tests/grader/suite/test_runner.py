@@ -20,8 +20,9 @@ from grader.errors import GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
 from grader.records import CheckResult, Verdict
+from grader.sandbox.budget import LIMIT_DIVISOR_AFTER_TIMEOUT, TimeBudget
 from grader.sandbox.process import Sandbox
-from grader.sandbox.session import LIMIT_DIVISOR_AFTER_TIMEOUT, Session
+from grader.sandbox.session import Session
 from grader.sandbox.workers import Stopped, WorkerTimeout
 from grader.submission import Submission, read_submission
 from grader.suite import known
@@ -250,11 +251,11 @@ def test_a_source_that_has_run_once_does_import(sandbox: Sandbox) -> None:
     session = Session(sandbox, Submission(Path("double.py"), source), 5.0, 60.0)
     session.begin_check(1)
     session.close()
-    session._limit = 1e-9
+    session.budget._shorter = 1e-9
     with pytest.raises(WorkerTimeout):
         session.begin_check(2)
     assert session.load_error is None
-    session._limit = 5.0
+    session.budget._shorter = 5.0
     session.begin_check(3)
     assert run(session, "double", 3) == 6
     session.close()
@@ -284,8 +285,8 @@ def test_judging_is_under_one_clock_and_the_report_says_what_it_cost(
     assert all("nothing in the file is called `keyz`" in check.explanation for check in raising)
     tried = len(raising) + 1
     asked = itertools.count()
-    monkeypatch.setattr(Session, "own_time_is_up", property(lambda _: next(asked) >= tried))
+    monkeypatch.setattr(TimeBudget, "judging_is_over", property(lambda _: next(asked) >= tried))
     assert {check.explanation for check in checks()} == {NOT_SEARCHED}
-    monkeypatch.setattr(Session, "own_time_is_up", True)
+    monkeypatch.setattr(TimeBudget, "judging_is_over", True)
     assert {check.verdict for check in checks()} == {Verdict.TIMEOUT}
     assert all("took all the time there is" in check.message for check in checks())

@@ -1,6 +1,5 @@
 # attack: the module replaces itself, and its names are answered by code
 import os
-import sys
 import threading
 from types import ModuleType
 

@@ -1,5 +1,4 @@
 # attack: a thread floods the connection with answers of every number
-import struct
 import threading
 import time
 

@@ -1,7 +1,4 @@
 # attack: answers to requests that will come later
-import struct
-
-
 def double(x):
     number, connection = find("request").number, find("connection")
     for later in range(number, number + 20):

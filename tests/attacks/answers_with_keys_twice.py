@@ -2,4 +2,4 @@
 def reply(number, length):
     text = b'{"number": 0, "number": %d, "answers": [{"is": "refused", "text": "x", ' % number
     text += b'"is": "called", "results": [{"tensor": 0}], "grads": [], "changed": []}]}'
-    return frames._HEAD.pack(b"ADW1", len(text), 0) + text
+    return framed(text)

@@ -2,7 +2,6 @@
 import faulthandler
 import os
 import signal
-import sys
 import threading
 
 sys.excepthook = sys.unraisablehook = threading.excepthook = lambda *args: os._exit(0)

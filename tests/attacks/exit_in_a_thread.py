@@ -1,6 +1,5 @@
 # attack: sys.exit and os._exit from a thread after the answer
 import os
-import sys
 import threading
 import time
 

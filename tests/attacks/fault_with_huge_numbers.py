@@ -1,6 +1,4 @@
 # attack: a fault whose line has 4000 digits and whose sizes are negative
-import sys
-
 sys.set_int_max_str_digits(0)
 
 
@@ -11,4 +9,4 @@ def reply(number, length):
     answer = {"is": "raised", "fault": {**fault, "raised_here": 1 > 0}}
     text = str({"number": number, "answers": [answer]})
     text = text.replace("'", '"').replace("True", "true").encode()
-    return frames._HEAD.pack(b"ADW1", len(text), 0) + text
+    return framed(text)

@@ -1,6 +1,5 @@
 # attack: flags of gradients and numbers of graphs out of nowhere
 import json
-import sys
 import torch
 
 

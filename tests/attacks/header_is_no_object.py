@@ -1,4 +1,4 @@
 # attack: headers that are a list, a number, empty, or two objects
 def reply(number, length):
     text = {3: b"[]", 5: b"", 7: b'{"number": 1} {"number": 1}'}[length]
-    return frames._HEAD.pack(b"ADW1", len(text), 0) + text
+    return framed(text)

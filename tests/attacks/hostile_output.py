@@ -1,7 +1,4 @@
 # attack: sys.stdout is an object that raises and exits
-import sys
-
-
 class Stream:
     def __getattr__(self, name):
         raise SystemExit(0)

@@ -1,7 +1,6 @@
 # attack: every later import gives a module of the attacker's
 from types import ModuleType
 import builtins
-import sys
 
 
 class Finder:

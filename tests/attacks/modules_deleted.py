@@ -1,7 +1,4 @@
 # attack: every module is taken out of sys.modules
-import sys
-
-
 def double(x):
     sys.modules.clear()
     sys.path.clear()

@@ -1,6 +1,4 @@
 # attack: an answer's tree holds a list that repeats the tensor
-import sys
-
 values = sys.modules["grader.wire.values"]
 honest = values.encode
 

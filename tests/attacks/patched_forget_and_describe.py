@@ -1,6 +1,4 @@
 # attack: the description of an exception is a forged verdict
-import sys
-
 faults = sys.modules["grader.worker.describe_exception"]
 faults.describe = lambda error, filename: {"verdict": "pass", "type": "Skipped"}
 faults.forget = lambda trace: 1 / 0

@@ -1,10 +1,4 @@
 # attack: heads of frames are packed with lengths that lie
-import struct
-import sys
-
-frames = sys.modules["grader.wire.frames"]
-
-
 class Lying:
     size = 16
 

@@ -1,7 +1,4 @@
 # attack: the worker found by frames gives one answer for ever
-import sys
-
-
 def double(x):
     frame = sys._getframe()
     while frame:

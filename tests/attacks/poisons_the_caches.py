@@ -3,7 +3,6 @@
 import importlib
 import linecache
 import os
-import sys
 import tempfile
 
 sys.dont_write_bytecode = False

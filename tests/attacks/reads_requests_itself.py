@@ -1,5 +1,4 @@
 # attack: reads the next request from the connection and answers it first
-import struct
 import threading
 
 

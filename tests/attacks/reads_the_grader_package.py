@@ -1,6 +1,5 @@
 # attack: the grader's own source, in which a kit may lie
 import os
-import sys
 
 
 def attempt():

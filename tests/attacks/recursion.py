@@ -1,6 +1,4 @@
 # attack: recursion without end, with the limit taken away
-import sys
-
 sys.setrecursionlimit(10**9)
 
 

@@ -1,7 +1,4 @@
 # attack: the recursion limit is set so low that nothing else runs
-import sys
-
-
 def double(x):
     depth = 0
     while depth < 200:

@@ -2,4 +2,4 @@
 def reply(number, length):
     text = b'{"number": %d, "answers": [{"is": "refused", "text": ' % number
     text += b"[" * 900 + b"]" * 900 + b"}]}"
-    return frames._HEAD.pack(b"ADW1", len(text), 0) + text
+    return framed(text)

@@ -1,6 +1,5 @@
 # attack: expected values in the callers' local variables
 import inspect
-import sys
 
 
 def double(x):

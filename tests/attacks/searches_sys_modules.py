@@ -1,7 +1,4 @@
 # attack: solution, suite and oracle among the modules
-import sys
-
-
 def double(x):
     for name, module in list(sys.modules.items()):
         if "solution" in name or "suite" in name or "test_double" in name:

@@ -1,6 +1,5 @@
 # attack: the zygote's own objects, reached by frames: its control socket
 import socket
-import sys
 
 
 def double(x):

@@ -1,7 +1,6 @@
 # attack: a datagram from one end of a pair to a path or an abstract name
 import ctypes
 import socket
-import struct
 
 
 def attempt():

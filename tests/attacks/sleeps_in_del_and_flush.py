@@ -1,5 +1,4 @@
 # attack: stays where no call is running: in a deletion and in a flush
-import sys
 import time
 
 

@@ -1,6 +1,5 @@
 # attack: output goes to the connection and the connection to the output
 import os
-import sys
 
 
 def double(x):

@@ -1,6 +1,5 @@
 # attack: sys.settrace rewrites the worker's own local variables
 import ctypes
-import sys
 
 
 def trace(frame, event, argument):

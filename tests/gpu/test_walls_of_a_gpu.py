@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ import torch
 from benchmarks.gpu_files import HARMS, double, graded, opened, seen_of_another, unexpected_verdicts
 from grader.grading import Options, grade
 from grader.sandbox.process import Sandbox
-from grader.submission import Submission, read_submission
+from tests.support.attacking import attack
 from tests.support.paths import ATTACKS
 
 if not (torch.cuda.is_available() or "GRADE_GPU_TESTS_DEVICE" in os.environ):
@@ -49,7 +48,6 @@ def test_attack_gains_nothing(name: str, device: str, walled: Sandbox) -> None:
     lines = itertools.takewhile(lambda line: line.startswith("# "), path.read_text().splitlines())
     earns = [int(line.removeprefix("# earns: ")) for line in lines if line.startswith("# earns: ")]
     for seed in SEEDS:
-        source = Submission(Path("double.py"), read_submission(path).source)
-        report = grade(source, double(), Options(seed, device, timeout=1.5), walled)
+        report = grade(attack(path, {}), double(), Options(seed, device, timeout=1.5), walled)
         assert report.earned <= sum(earns), report
     assert graded("def double(x):\n    return 2 * x\n", device, walled).solved

@@ -26,9 +26,26 @@ def save(*tensors):
     return b"".join(part.ljust(-(-len(part) // 8) * 8, b"\0") for part in parts)
 
 
+def framed(text):
+    return frames._HEAD.pack(b"ADW1", len(text), 0) + text
+
+
+def called(number, result):
+    text = b'{"number": %d, "answers": [{"is": "called", "grads": [], "changed": [], "results": [%s]}]}'
+    return framed(text % (number, result))
+
+
 def whole(number, body=b"", kind="called", **answer):
     head = {"is": kind, **answer, "size": len(body)}
     return frames.pack({"number": number, "answers": [head]}, body)
+
+
+def one(number, length, grads=(False,), **spec):
+    import torch
+
+    spec = {"dtype": "float32", "shape": [length], **spec}
+    head = {"results": [{"tensor": 0}], "grads": grads, "changed": []}
+    return whole(number, save(torch.ones(length)), **head, tensors=[spec])
 
 
 def confined():

@@ -49,7 +49,8 @@ class Opaque:
 def encode(value: Any, tensors: list[Tensor]) -> Any:
     """Return a value as JSON; append its tensors to ``tensors``.
 
-    Types are read by ``type``: an object's own ``__class__`` may run code or lie.
+    Types are read by ``type``, and items as Python's own classes hold them: what an object says of
+    itself may run code, or be something else each time.
     """
     kind = type(value)
     if value is None or kind in (bool, str) or (kind is int and abs(value) < 2**63):
@@ -63,11 +64,12 @@ def encode(value: Any, tensors: list[Tensor]) -> Any:
         return {"generator": value.initial_seed()}
     if kind is OutputRef:
         return {"output": [value.handle, *value.path]}
-    if issubclass(kind, list | tuple):
-        name = "tuple" if issubclass(kind, tuple) else "list"
-        return {name: [encode(item, tensors) for item in value]}
-    if issubclass(kind, dict) and all(type(key) is str for key in value):
-        return {"dict": {key: encode(item, tensors) for key, item in value.items()}}
+    if issubclass(kind, tuple):
+        return {"tuple": [encode(item, tensors) for item in tuple.__iter__(value)]}
+    if issubclass(kind, list):
+        return {"list": [encode(item, tensors) for item in list.__iter__(value)]}
+    if issubclass(kind, dict) and all(type(key) is str for key in dict.keys(value)):
+        return {"dict": {key: encode(item, tensors) for key, item in dict.items(value)}}
     return {"opaque": kind.__qualname__[:100]}
 
 

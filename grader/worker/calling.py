@@ -191,7 +191,7 @@ def _storage_nbytes(results: list[Any]) -> list[int]:
     known: set[int] = set()
     for tensor in tensors:
         held = [tensor]
-        values.encode(list(attributes_of(tensor).values()), held)  # what it keeps alive
+        values.encode(list(dict.values(attributes_of(tensor))), held)  # what it keeps alive
         with no_overrides():
             there = {storage_address(one): storage_nbytes(one) for one in held if is_in_memory(one)}
         found.append(sum(size for start, size in there.items() if start not in known))

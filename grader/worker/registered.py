@@ -1,6 +1,7 @@
 """Reads what is registered with a module, from where ``nn.Module`` keeps it.
 
-The module's methods are not asked: a submission may override them to say what it likes.
+Neither its methods nor those of the dict that holds its attributes are asked: a submission may
+override them to say what it likes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def tensors(module: Module) -> dict[str, Tensor]:
 def state_dict_names(module: Module) -> list[str]:
     """Return the names of a module's parameters and persistent buffers, as its state dict has."""
     passing = {
-        f"{prefix}{name}"
+        prefix + name
         for prefix, held in each_module(module)
         for name in _non_persistent_names(held)
     }
@@ -41,25 +42,27 @@ def each_module(
     """Yield the prefix and the attributes of a module and of each module inside it."""
     held = _attributes_of(module)
     yield prefix, held
-    for name, inner in _items(held.get("_modules")):
+    for name, inner in _items(dict.get(held, "_modules")):
         if issubclass(type(inner), Module) and id(inner) not in above:
             yield from each_module(inner, f"{prefix}{name}.", (*above, id(module)))
 
 
 def _tensors(module: Module, kept: str) -> dict[str, Tensor]:
     return {
-        f"{prefix}{name}": value
+        prefix + name: value
         for prefix, held in each_module(module)
-        for name, value in _items(held.get(kept))
+        for name, value in _items(dict.get(held, kept))
         if issubclass(type(value), Tensor)
     }
 
 
 def _non_persistent_names(held: dict[str, Any]) -> set[str]:
     """Return the names of a module's own buffers that its state dict leaves out."""
-    names = held.get("_non_persistent_buffers_set")
-    return names if type(names) is set else set()
+    names = dict.get(held, "_non_persistent_buffers_set")
+    return {str.__str__(name) for name in names} if type(names) is set else set()
 
 
-def _items(held: Any) -> list[tuple[Any, Any]]:
-    return list(dict.items(held)) if issubclass(type(held), dict) else []
+def _items(held: Any) -> list[tuple[str, Any]]:
+    """Return the items of a dict, whose keys are text and nothing else, however they are shown."""
+    each = dict.items(held) if issubclass(type(held), dict) else ()
+    return [(str.__str__(name), value) for name, value in each]

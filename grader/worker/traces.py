@@ -105,13 +105,13 @@ class SideEffects:
         """Return the names of all parameters and buffers in the module's state dict."""
         return [] if self._module is None else registered.state_dict_names(self._module)
 
-    def _in_training(self) -> list[object]:
+    def _in_training(self) -> list[bool]:
         """Return whether the module, and each module inside it, is in training mode."""
         module = self._module
         return (
             []
             if module is None
-            else [one.get("training") for _, one in registered.each_module(module)]
+            else [dict.get(one, "training") is True for _, one in registered.each_module(module)]
         )
 
 

@@ -69,6 +69,15 @@ TRICKS = {
         "    own = vars(nn.Module)['__dict__'].__get__\n"
         "    __dict__ = property(lambda self: {**Module.own(self), '_buffers': {}, 'training': 1})"
     ),
+    "attributes in a dict of its own": (
+        "class Attributes(dict):\n"
+        "    def get(self, name):\n"
+        "        return {'_buffers': {}, 'training': 1}.get(name, self[name])\n"
+        "class Module(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.__dict__ = Attributes(self.__dict__)"
+    ),
     "no context is entered": (
         "contextlib.ExitStack.enter_context = lambda self, one: setattr(one, 'seen', 1)"
     ),
@@ -157,6 +166,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
             "forgets": "self.weight.grad.zero_()",
             "adds": "self.register_buffer('seen', torch.ones(1))",
             "switches": "self.train(not self.training)",
+            "switches_to_anything": "from unittest import mock; self.training = mock.ANY",
             "seeds": "torch._C.default_generator.manual_seed(0)",
         }.items()
     },
@@ -307,10 +317,8 @@ def test_input_is_not_changed_unseen_after_a_call(begin: Begin, when: str) -> No
     assert is_seen or when == "as bytes are read"  # which are read by nothing of Python's
 
 
-def test_memory_that_an_attribute_keeps_is_counted(begin: Begin) -> None:
-    source = """
-import torch
-
+KEEPING = {  # each keeps 4,000 bytes alive beside its own 12
+    "a class that has no attributes": """
 class Own(torch.Tensor):
     __dict__ = property(lambda self: {})
 
@@ -318,8 +326,51 @@ def f(x):
     y = (2 * x).as_subclass(Own)
     y.whole = [torch.ones(1000)]
     return y
-"""
-    batch = begin(source).batch()
+""",
+    "attributes of no values": """
+class Attributes(dict):
+    values = lambda self: ()
+
+def f(x):
+    y = 2 * x
+    y.__dict__ = Attributes(whole=torch.ones(1000))
+    return y
+""",
+    "a tuple that is another each time": """
+class Parts(tuple):
+    asked = 0
+
+    def __iter__(self):
+        self.asked += 1
+        return iter([self[0] if self.asked == 1 else self[0].clone()])
+
+def f(x):
+    return Parts([torch.cat([2 * x, torch.ones(1000)])[:3]])
+""",
+}
+
+
+@pytest.mark.parametrize("how", KEEPING)
+def test_memory_that_an_output_keeps_is_counted(begin: Begin, how: str) -> None:
+    batch = begin(f"import torch\n{KEEPING[how]}").batch()
     call = batch.call("f", [((torch.ones(3),), {})], report_storage=True)
     batch.send()
     assert call.results.storage_nbytes == [4012]
+
+
+def test_parameters_have_the_names_that_they_are_kept_by(begin: Begin) -> None:
+    source = """
+import torch
+
+class Name(str):
+    __format__ = lambda self, how: "weight"
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_parameter(Name("w"), torch.nn.Parameter(torch.ones(3)))
+"""
+    batch = begin(source).batch()
+    made = batch.create("Layer")
+    batch.send()
+    assert list(made.parameters) == ["w"]

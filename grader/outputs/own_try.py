@@ -9,8 +9,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.languages import say
+from grader.outputs.hanging_line import INDENT, HangingLine
 from grader.outputs.sanitise import clean
-from grader.outputs.terminal import INDENT, HangingLine, Renderable, render_maps
+from grader.outputs.terminal import Renderable, render_maps
 from grader.records import OwnTry
 from grader.records.own_try import Numbers
 

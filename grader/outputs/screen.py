@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.languages import say
+from grader.outputs.hanging_line import HangingLine
 from grader.outputs.sanitise import clean
 from grader.outputs.terminal import Renderable, render_maps, render_report
 from grader.records import Report
@@ -148,7 +149,7 @@ def _body(screen: Screen) -> Iterator[Renderable]:
         how_to_stop = say("(another save stops it, and so do n and p)")
         yield Text(f"  {screen.under_way} … {how_to_stop}")
         if screen.so_far:
-            yield Text(f"  {say('wrong so far')}: {clean(screen.so_far)}")
+            yield HangingLine(f"{say('wrong so far')}: {clean(screen.so_far)}", indent=2)
     elif screen.report is None:
         yield Text(say(f"  edit {clean(screen.file)} and save it: it is graded at once"))
     else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from grader.languages import say
 from grader.languages.columns import pad_to_width
+from grader.outputs.hanging_line import INDENT, HangingLine
 from grader.outputs.phrases import (
     MARKS,
     NOT_WRITTEN,
@@ -40,37 +40,8 @@ VERDICT_STYLES = {
     Verdict.SKIP: "dim",
 }
 SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
-INDENT = 16
-TAB = 8
 MAP_INDENT = 4  # two maps of six keys side by side fit 40 columns
 MAX_PRINTED_LINES = 5
-
-
-class HangingLine:
-    """A line that has a submission's text; those that it is wrapped to begin with a bar.
-
-    Without the bar, a submission's text could look like the grader's next line.
-
-    Args:
-        text: The line.
-        style: Its style.
-        indent: Where it begins; by default at the margin, where editors look for places.
-    """
-
-    def __init__(self, text: str, style: str = "", indent: int = 0) -> None:
-        self._text = Text(text, style)
-        self._text.expand_tabs(TAB)
-        self._indent = " " * indent
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the line, wrapped where it is too long."""
-        begin = " " * INDENT + "| "
-        most = max(options.max_width - len(begin), 1)
-        fits = self._text.cell_len + len(self._indent) <= options.max_width
-        first, *more = [self._text] if fits else self._text.wrap(console, most)
-        yield Text.assemble(self._indent, first)
-        for line in more:
-            yield Text.assemble(begin, line)
 
 
 Renderable = Text | Padding | Table | HangingLine

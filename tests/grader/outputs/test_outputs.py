@@ -17,6 +17,7 @@ from grader.outputs.heatmap import heatmap_of
 from grader.outputs.phrases import message_lines
 from grader.outputs.plain import plain_text
 from grader.outputs.sanitise import clean, show_invisible
+from grader.outputs.screen import Screen, render_screen
 from grader.outputs.terminal import render_maps, render_report
 from grader.records import AttentionMap, CheckResult, Fault, Frame, Report, Verdict
 from grader.sandbox.process import Sandbox
@@ -184,7 +185,11 @@ def test_more_time_is_offered_to_who_can_give_it() -> None:
     assert "--timeout" not in shown(made_report(replace(check, verdict=Verdict.FAIL)))
 
 
-@pytest.mark.parametrize("begin", ["a" * 60, "\t" * 9], ids=["letters", "tabs"])
+@pytest.mark.parametrize(
+    "begin",
+    ["a" * 60, "\t" * 9, "\u0903" * 60, "\U0001f3fb" * 60, "\U0001f1e6" * 60],
+    ids=["letters", "tabs", "marks", "skins", "flags"],
+)
 @pytest.mark.parametrize("shows", ["raised", "raised in C", "printed", "source", "no import"])
 def test_wrapped_line_of_a_submissions_begins_with_a_bar(shows: str, begin: str) -> None:
     text = f"{begin}{'b' * 60} score 28 / 28 isolation full"
@@ -195,6 +200,9 @@ def test_wrapped_line_of_a_submissions_begins_with_a_bar(shows: str, begin: str)
         check = replace(check, message="no", fault=None, output=text)
     problem = f"does not import: a\n| {text}" if shows == "no import" else ""
     report = replace(made_report(check), problem=problem)
-    said = [line for line in plain_text(render_report(report)).splitlines() if "28 / 28" in line]
-    assert said
+    screen = Screen("", 0, 1, "", "", "", under_way="4 of 83", so_far=f"ValueError: {text}")
+    on_screen = render_screen(screen, Console(width=100, force_terminal=False), keyed=False)
+    lines = (plain_text(render_report(report)) + on_screen).splitlines()
+    said = [line for line in lines if "28 / 28" in line]
+    assert len(said) > 1
     assert all(line.lstrip().startswith("| ") for line in said)

@@ -86,16 +86,17 @@ class Evidence:
 
     def _compare(self, original: int) -> Indices:
         """Look for copies of a submission; return those that are near."""
-        rows = [kind.row(original) for kind in self._kinds]
-        evidence = np.sum([row for row, _ in rows], axis=0)[: self._known]
-        evidence[original] = -np.inf
-        evidence[(self._explained & self._explained[:, [original]]).any(axis=0)] = -np.inf
-        if original < self._there:
+        is_there = original < self._there
+        count = self._known if is_there else self._there
+        rows = [kind.row(original, count) for kind in self._kinds]
+        evidence = np.sum([row for row, _ in rows], axis=0)
+        explained = self._explained[:, :count] & self._explained[:, [original]]
+        evidence[explained.any(axis=0)] = -np.inf
+        if is_there:
+            evidence[original] = -np.inf
             self._same[:, original] = np.cumsum([same for _, same in rows])
             self._renamed[original] = rows[0][0][original] + (len(rows) - 1) * NOTHING_KEPT
             self._note(np.array([original]), int(evidence.argmax()), evidence.max(keepdims=True))
-        else:
-            evidence[self._there :] = -np.inf
         self._note(np.arange(self._there), original, evidence[: self._there])
         return np.flatnonzero(evidence >= self.threshold)
 
@@ -139,6 +140,8 @@ class Evidence:
             found[min(number, other), max(number, other)] = float(self._most[number])
         labels = np.arange(self._known)
         for number, near in enumerate(self._near):
+            if not len(near):
+                continue
             together = np.unique(labels[[number, *near]])
             labels[np.isin(labels, together)] = together[0]
         return [ScoredPair(*pair, evidence) for pair, evidence in found.items()], labels

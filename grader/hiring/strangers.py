@@ -82,23 +82,29 @@ class TraitModel:
         index = self._index
         return np.array(sorted(index.setdefault(t, len(index)) for t in sorted(form)), np.int64)
 
-    def row(self, number: int) -> tuple[Floats, float]:
+    def row(self, number: int, count: int | None = None) -> tuple[Floats, float]:
         """Return the evidence that each submission is a copy of this one, in natural logarithms.
 
         With it comes the evidence that two submissions with all these traits would give, whatever
         little is known of what others write.
+
+        Args:
+            number: The index of this submission.
+            count: How many submissions to look at, from the first; all where None.
         """
         form = int(self._form[number])
         has = self._who_has(self._held[form])
         chances = _Chances.of(has, self._usual)
-        ways, same = [np.zeros(len(has))], [0.0]
+        asked = self._form[:count]
+        told = has[: asked.max(initial=-1) + 1]  # forms are numbered as they first occur
+        ways, same = [np.zeros(len(told))], [0.0]
         for kept in KEPT_SHARES:
-            way = chances.compare(has, kept)
-            way[form] = _kept(kept, chances.in_copy).sum()
+            way = chances.compare(told, kept)
+            way[form : form + 1] = _kept(kept, chances.in_copy).sum()
             ways.append(way)
             same.append(_kept(kept, chances.in_same).sum())
         evidence = np.logaddexp.reduce(ways) + NOTHING_KEPT
-        return evidence[self._form], float(np.logaddexp.reduce(same)) + NOTHING_KEPT
+        return evidence[asked], float(np.logaddexp.reduce(same)) + NOTHING_KEPT
 
     def _who_has(self, traits: Indices) -> Floats:
         """Return who has which of some traits: ones and zeros, a row for each form."""

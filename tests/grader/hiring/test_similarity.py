@@ -13,7 +13,9 @@ import pytest
 from benchmarks.people import STUB, Person
 from grader.hiring.compared import MAX_SUBMISSION_CHARS
 from grader.hiring.dataflow import contract_of
+from grader.hiring.likelihood import Evidence
 from grader.hiring.similarity import find_similar
+from grader.hiring.strangers import Floats, _Chances
 from grader.hiring.traits import read_traits
 from grader.records import EarlierSubmission, SimilarPair
 from tests.support.disguises import disguise, in_stub
@@ -329,6 +331,21 @@ def test_earlier_submissions_are_compared_but_not_with_each_other() -> None:
     (group,) = result.groups
     assert group.names == ("right_block_mask", "\0ada", "\0ben")
     assert find_similar({}, stub, earlier=earlier).pairs == ()
+
+
+def test_earlier_ones_are_weighed_against_those_of_the_batch_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weighed, compare = list[int](), _Chances.compare
+
+    def noted(self: _Chances, has: Floats, kept: float) -> Floats:
+        weighed.append(len(has))
+        return compare(self, has, kept)
+
+    monkeypatch.setattr(_Chances, "compare", noted)
+    sets = [(frozenset({str(n)}),) * 3 for n in range(43)]
+    Evidence(sets, (frozenset(),) * 3, earlier=40)
+    assert sum(weighed) == 3 * 2 * (3 * 43 + 40 * 3)  # kinds, and shares that a copy keeps
 
 
 def test_imported_names_are_nobodys_own() -> None:

@@ -130,7 +130,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         )
     return Report(
         exercise=exercise.name,
-        submission=escape_undecodable(str(submission.path)),
+        submission="�".join(escape_undecodable(str(submission.path)).splitlines()),
         sha256=submission.sha256,
         checks=tuple(diagnosed.checks),
         seed=seed,

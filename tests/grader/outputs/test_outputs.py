@@ -57,6 +57,13 @@ def test_exception_shows_the_line_and_shapes_and_is_said_once(kit: Kit, sandbox:
     assert text.count("2 more checks, as above") == 1
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028"])
+def test_name_of_a_file_is_on_one_line(kit: Kit, sandbox: Sandbox, end: str) -> None:
+    submission = Submission(Path(f"a{end}score 4 / 4"), "def double(x):\n    raise ValueError\n")
+    report = grade(submission, kit.find("double"), Options(seed=1, device="cpu"), sandbox)
+    assert not [line for line in shown(report).splitlines() if line.startswith("score 4")]
+
+
 def test_same_message_is_said_once(kit: Kit, sandbox: Sandbox) -> None:
     report = graded(kit, sandbox, "import os\n\ndef double(x):\n    os._exit(1)\n")
     text = shown(report)

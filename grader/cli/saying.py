@@ -25,8 +25,8 @@ def echo(text: str = "", err: bool = False, nl: bool = True) -> None:
 
 
 def complain(text: str) -> None:
-    """Print an error or a warning on standard error."""
-    click.echo(f"grade: {clean(say(text))}", err=True)
+    """Print an error or a warning on standard error; a bar begins further lines, as of a name."""
+    click.echo(f"grade: {clean(say(text))}".replace("\n", "\n| "), err=True)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from grader.cli.saying import complain
 from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.outputs.heatmap import heatmap_of
@@ -62,6 +63,11 @@ def test_name_of_a_file_is_on_one_line(kit: Kit, sandbox: Sandbox, end: str) -> 
     submission = Submission(Path(f"a{end}score 4 / 4"), "def double(x):\n    raise ValueError\n")
     report = grade(submission, kit.find("double"), Options(seed=1, device="cpu"), sandbox)
     assert not [line for line in shown(report).splitlines() if line.startswith("score 4")]
+
+
+def test_error_about_a_file_has_no_line_of_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("`a\nscore 4 / 4` is not UTF-8")
+    assert capsys.readouterr().err == "grade: `a\n| score 4 / 4` is not UTF-8\n"
 
 
 def test_same_message_is_said_once(kit: Kit, sandbox: Sandbox) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from grader.suite.calls import PlannedCall
+from grader.suite.claims.parts import Tensors, cut_along, in_parts, in_turns, join_along_tokens
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import (
     CheckFailed,
@@ -24,7 +24,6 @@ from grader.suite.compare import (
     expect_integers,
 )
 from grader.suite.harness import Harness
-from grader.suite.modules import Module
 from grader.suite.sizes import Sizes
 
 GRADIENT_TOLERANCE = 1e-4  # these are longer sums than outputs, added up in another order
@@ -32,8 +31,6 @@ FLOAT64_TOLERANCE = 1e-10  # of values for which no constant is rounded
 MAX_ERROR_FACTOR = 30  # on our own error in the same dtype, for another order of operations
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 MAX_KEPT_FACTOR = 2  # on the bytes of what is handed on, for those that it may keep alive
-
-Tensors = dict[str, Tensor]
 
 
 def parts_agree_with_the_whole(
@@ -104,34 +101,6 @@ def _expect_the_same_gradients(
         _expect_near(total, right, what, GRADIENT_TOLERANCE, partial(_computed, rounded, name))
 
 
-def in_parts(
-    module: Module,
-    inputs: Tensors,
-    lengths: Sequence[int],
-    grad_output: Tensor | None = None,
-    before: PlannedCall | None = None,
-    **how: Any,
-) -> list[PlannedCall]:
-    """Plan a call for each part of a sequence; each takes what the call before it handed on.
-
-    Args:
-        module: Module to call.
-        inputs: Inputs of the whole sequence.
-        lengths: Lengths of the parts, in order.
-        grad_output: Gradient of the whole output, if gradients are wanted.
-        before: Call that precedes the first part; None if there is none.
-        how: As in ``Module.calls``.
-    """
-    parts = [before] if before else []
-    for start, end in itertools.pairwise((0, *itertools.accumulate(lengths))):
-        given = {name: _cut(module, name, x, start, end) for name, x in inputs.items()}
-        carried = parts[-1].contract.carried if parts else []
-        handed = {name: parts[-1].handle(name) for name in carried}
-        grad = None if grad_output is None else _part(grad_output, _axis(module), start, end)
-        parts.append(module.call({**given, **handed}, grad_output=grad, **how))
-    return parts[1:] if before else parts
-
-
 def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None:
     """Fail the check unless several sequences can go on from one cache, each as if alone.
 
@@ -151,9 +120,12 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
     *_, before = in_parts(module, start, (1, first - 1))
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
     wholes = module.calls(
-        [{name: _joined(module, name, start[name], more[name]) for name in start} for more in every]
+        [
+            {name: join_along_tokens(module, name, start[name], more[name]) for name in start}
+            for more in every
+        ]
     )
-    each = _in_turns(module, every, others, before)
+    each = in_turns(module, every, others, before)
     harness.ask_for(wholes)
     for place, (lengths, whole, calls) in enumerate(zip(others, wholes, each, strict=True), 1):
         given = f"where call {place} continues from one cache, {_listed(lengths)} tokens"
@@ -171,41 +143,13 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
     """
     module, sizes = harness.module(), harness.sizes
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
-    each = _in_turns(module, every, others, later=1)
+    each = in_turns(module, every, others, later=1)
     wholes = module.calls(every)
     harness.ask_for(wholes)
     for lengths, whole, calls in zip(others, wholes, each, strict=True):
         given = f"in parts of {_listed(lengths)} tokens, alternating with another sequence"
         _expect_the_same(whole, calls, torch.float32, given)
         _expect_the_same(whole, [whole], torch.float32, "at once, after others in parts")
-
-
-def _in_turns(
-    module: Module,
-    every: Sequence[Tensors],
-    others: Sequence[Sequence[int]],
-    before: PlannedCall | None = None,
-    later: int = 0,
-) -> list[list[PlannedCall]]:
-    """Plan calls for several sequences, in turns of one part of each; return those of each.
-
-    Args:
-        module: Module to call.
-        every: Inputs of each whole sequence.
-        others: Lengths of each sequence's parts.
-        before: Call whose cache all sequences continue; None for none.
-        later: Number of turns after which each sequence begins, counted from the one before it.
-    """
-    each: list[list[PlannedCall]] = [[] for _ in others]
-    for turn in range(max(map(len, others)) + later * len(others)):
-        for place, (lengths, inputs, calls) in enumerate(zip(others, every, each, strict=True)):
-            done = turn - later * place
-            if 0 <= done < len(lengths):
-                start = sum(lengths[:done])
-                rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
-                last = calls[-1] if calls else before
-                calls += in_parts(module, rest, lengths[done : done + 1], before=last)
-    return each
 
 
 def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[int]]]) -> None:
@@ -252,7 +196,7 @@ def _expect_the_same(
     for name, axis in whole.along("T").items():
         if name in whole.contract.carried:
             continue
-        cut = partial(_part, axis=axis, start=skipped, end=None)
+        cut = partial(cut_along, axis=axis, start=skipped, end=None)
         for part in parts:
             part.expect_form(part.outs[name], dtype, f"{name} {given}")
         got = torch.cat([part.outs[name] for part in parts], dim=axis)
@@ -280,28 +224,6 @@ def _computed(
 def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Tensor:
     letters = harness.contract.outputs[harness.contract.compared[0]] or ""
     return harness.draw.normal(*sizes.shape(letters)).to(dtype)
-
-
-def _cut(module: Module, name: str, x: Tensor, start: int, end: int | None) -> Tensor:
-    """Return the part of an input along T; the whole input if it has no such axis."""
-    axes = module.sizes.axes(module.contract.inputs[name].shape)
-    if "T" not in axes:
-        return x
-    return _part(x, axes.index("T"), start, end)
-
-
-def _part(x: Tensor, axis: int, start: int, end: int | None) -> Tensor:
-    return x.narrow(axis, start, (x.size(axis) if end is None else end) - start).contiguous()
-
-
-def _axis(module: Module) -> int:
-    """Return the axis of the first compared output along which the tokens lie."""
-    return module.sizes.axis(module.contract.outputs[module.contract.compared[0]] or "", "T")
-
-
-def _joined(module: Module, name: str, first: Tensor, then: Tensor) -> Tensor:
-    axes = module.sizes.axes(module.contract.inputs[name].shape)
-    return torch.cat([first, then], dim=axes.index("T")) if "T" in axes else first
 
 
 def _listed(lengths: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 import torch
 
 from grader.suite import Harness, checks_of, expect_close, load_suite, points
-from grader.suite.claims.caches import in_parts
+from grader.suite.claims.parts import in_parts
 
 decoder = load_suite(__file__, "../decoder/test_decoder6.py")
 contract = decoder.contract

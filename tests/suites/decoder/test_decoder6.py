@@ -32,8 +32,9 @@ from grader.suite import (
     load_suite,
     points,
 )
-from grader.suite.claims.caches import conversations_are_apart, in_parts
+from grader.suite.claims.caches import conversations_are_apart
 from grader.suite.claims.devices import ELSEWHERE, expect_on_any_device
+from grader.suite.claims.parts import in_parts
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect_integers
 

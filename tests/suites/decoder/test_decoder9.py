@@ -26,8 +26,8 @@ from grader.suite import (
     linear,
     points,
 )
-from grader.suite.claims.caches import in_parts
 from grader.suite.claims.devices import expect_on_any_device
+from grader.suite.claims.parts import in_parts
 from grader.suite.claims.sampling import (
     draws_are_right,
     expect_continued,

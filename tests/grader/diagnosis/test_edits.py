@@ -306,6 +306,11 @@ def test_mistake_that_loses_a_lost_check_is_tried_first(monkeypatch: pytest.Monk
     assert search_among({"test_other"}, *edits) == ("other",)
 
 
+def test_pairs_are_looked_for_only_where_no_mistake_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_edits, "likely_pairs", None)  # it takes longer than all else
+    assert search_among(set(), ("one", "test_one", "2"), ("other", "test_other", "3")) == ("one",)
+
+
 def test_mistake_whose_check_was_passed_is_named_only_if_no_other_is() -> None:
     edits = ("one", "test_one", "2"), ("other", "test_other", "1 + 1"), ("third", "test_third", "3")
     assert search_among({"test_other", "test_third"}, *edits) == ("other",)

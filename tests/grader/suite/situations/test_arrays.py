@@ -52,6 +52,9 @@ def test_every_two_levels_meet_in_two_halves_and_three_of_a_triple(
             times = Counter(row[factor.name] for row in array)
             assert min(times[level] for level in factor.levels) > 1, factor.name
 
+    for row in model.extremes:  # of one key, or of one feature, nothing shows how they are weighted
+        assert row.get("S") != "1" != row.get("E")
+
 
 def named(model: FactorModel, row: tuple[int, ...]) -> dict[str, str]:
     return {f.name: f.levels[n] for f, n in zip(model.factors, row, strict=True)}

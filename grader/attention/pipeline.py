@@ -95,11 +95,11 @@ class Pipeline:
     Args:
         seen: The observed call.
         hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype.
-        by_hand: Whether ``torch.rand`` draws what is dropped, not torch's dropout.
+        by_hand: What ``torch.rand`` draws, as ``State.drop_by_hand``.
     """
 
     def __init__(
-        self, seen: Observation, hidden_score: float = float("-inf"), by_hand: bool = False
+        self, seen: Observation, hidden_score: float = float("-inf"), by_hand: str = ""
     ) -> None:
         self._layout = layout = seen.layout
         self._hidden_score, self._by_hand = hidden_score, by_hand
@@ -111,7 +111,7 @@ class Pipeline:
 
     @classmethod
     def shared(
-        cls, seen: Observation, hidden_score: float = float("-inf"), by_hand: bool = False
+        cls, seen: Observation, hidden_score: float = float("-inf"), by_hand: str = ""
     ) -> Pipeline:
         """Return the pipeline that all observations with these inputs share, with its cache.
 

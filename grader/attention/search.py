@@ -181,7 +181,8 @@ class _ObservedCall:
         hidden_scores = [float("-inf"), torch.finfo(torch.float32).min]
         scores = hidden_scores if seen.attention_mask is not None else hidden_scores[:1]
         # Where chance shows, what is dropped may be drawn by torch's dropout or by hand.
-        drawn = [False, True] if seen.layout.dropout and (seen.training or by_chance) else [False]
+        is_drawn = seen.layout.dropout and (seen.training or by_chance)
+        drawn = ["", "above", "below"] if is_drawn else [""]
         self._pipelines = [Pipeline.shared(seen, *way) for way in itertools.product(scores, drawn)]
         self._seen = seen
         self._mistakes = mistakes

@@ -66,7 +66,7 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
     ("exercise4", {V4_DROP: BY_HAND.format("self.training")}, {"dropout-not-rescaled"}),
     (
         "exercise4",
-        {V4_DROP: BY_HAND.format("True") + " / (1 - self.dropout.p)"},
+        {V4_DROP: BY_HAND.replace(">=", "< 1 -").format("True") + " / (1 - self.dropout.p)"},
         {"dropout-in-evaluation"},
     ),
     ("exercise5", {V5_SCORES: "scores = q @ k[:, :1].mT / sqrt(D)"}, {"keys-of-the-first-head"}),

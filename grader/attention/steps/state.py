@@ -74,7 +74,8 @@ class State:
         drop_always: Whether dropout acts in evaluation too.
         drop_by_gradients: Whether dropout acts where gradients are recorded, not in training.
         rescale: Whether kept entries grow by 1/(1 - rate).
-        drop_by_hand: Whether ``torch.rand`` draws what is dropped, not torch's dropout.
+        drop_by_hand: What ``torch.rand`` draws, not torch's dropout: weights are kept where it is
+            ``above`` the rate, or ``below`` the share to keep; empty for torch's dropout.
         shared_noise: Largest shape of dropout's noise, with 1 for an axis whose entries share it;
             empty where every entry has its own.
         renormalise: Whether weights are normalised to sum to 1 again after dropout.
@@ -122,7 +123,7 @@ class State:
     drop_always: bool = False
     drop_by_gradients: bool = False
     rescale: bool = True
-    drop_by_hand: bool = False
+    drop_by_hand: str = ""
     shared_noise: tuple[int, ...] = ()
     renormalise: bool = False
     detached_places: frozenset[str] = frozenset()
@@ -206,7 +207,9 @@ class State:
         """Draw the factor by which dropout multiplies each of these entries."""
         rate = self.rate if self.drop_rate is None else self.drop_rate
         if self.drop_by_hand:
-            drawn = (torch.rand_like(ones) >= rate) / (1 - rate)
+            chance = torch.rand_like(ones)
+            kept = chance >= rate if self.drop_by_hand == "above" else chance < 1 - rate
+            drawn = kept / (1 - rate)
         else:
             drawn = F.dropout(ones, rate)
         return drawn if self.rescale else (drawn != 0).to(ones.dtype)

@@ -41,6 +41,19 @@ def drop_the_rest(s: State) -> None:
     s.drop_rate = 1 - s.rate
 
 
+@choice("drop", "keeps what it should drop, and does not rescale")
+def drop_the_rest_without_rescaling(s: State) -> None:
+    """Take the rate for the share that is kept, and leave that as it was."""
+    s.drop_rate, s.rescale = 1 - s.rate, False
+
+
+@choice("drop", "keeps what it should drop, and rescales as if it did not")
+def drop_the_rest_rescaled(s: State) -> None:
+    """Drop what should be kept and keep the rest, multiplied by 1/(1 - rate)."""
+    drop_the_rest_without_rescaling(s)
+    s.late_scale *= 1 / (1 - s.rate) if s.training else 1
+
+
 @choice("drop", "where gradients are recorded")
 def drop_where_recorded(s: State) -> None:
     """Drop where gradients are recorded, whatever the module's mode."""

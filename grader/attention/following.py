@@ -88,11 +88,12 @@ def _module_maker(
     """
     steps = [one for one in mistakes if isinstance(one, Mistake)]
     edits = [one for one in mistakes if isinstance(one, EditMistake | Habit)]
-    if len(edits) == len(mistakes) and (text := edited(source, edits)) is not None:
+    text = edited(source, edits)
+    if text is not None and not steps:
         return partial(module_of, text)
-    if len(steps) == len(mistakes) and isinstance(contract, AttentionContract):
+    if text is not None and isinstance(contract, AttentionContract):
         choices = {mistake.step: mistake.choice for mistake in steps}
-        return partial(plant, source, contract, choices)
+        return partial(plant, text, contract, choices)
     return None
 
 

@@ -28,18 +28,23 @@ STATE_ATTRIBUTES = {
 
 
 def plant(source: str, contract: AttentionContract, choices: Mapping[str, str]) -> ModuleType:
-    """Return a solution's module whose attention does the steps by these choices.
+    """Return a solution's module whose attention does the steps by these choices."""
+    module = module_of(source)
+    plant_in(module, contract, choices)
+    return module
+
+
+def plant_in(module: ModuleType, contract: AttentionContract, choices: Mapping[str, str]) -> None:
+    """Make the attention of a solution's module do the steps by these choices.
 
     Args:
-        source: Source of the solution.
+        module: Module of the solution; its constructors stay as they are.
         contract: Contract of the exercise.
         choices: Name of the way in which a step is done, by step; a step left out is done right.
     """
-    module = module_of(source)
     for one in (contract, contract.inner):
         if one is not None and one.layout is not None:
             _plant(module, one, one.layout, choices)
-    return module
 
 
 def _plant(

@@ -6,11 +6,14 @@ import threading
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
+from grader.attention.contract import AttentionContract
 from grader.attention.following import checks_that_follow
 from grader.attention.observe import PARTIAL_VIEWS
+from grader.attention.planted import plant_in
 from grader.attention.search import Search
 from grader.diagnosis.attach import (
     NONE_FOUND_CUT_SHORT,
@@ -74,12 +77,17 @@ class DiagnosedChecks:
             asked[check.name in follows].append(exchanges)
         lost = {check.name for check in self.checks if check.is_lost}
         files = (exercise.solution, exercise.mistakes)
-        first, more = edits_beside(*files, asked[True], asked[False], device, lost)
+        (done,), contract = self.mistakes[0], runner.plugin.contract
+        assert isinstance(done, Mistake)
+        assert isinstance(contract, AttentionContract)  # no other has a pipeline
+        pipeline = partial(plant_in, contract=contract, choices={done.step: done.choice})
+        first, more = edits_beside(*files, asked[True], asked[False], device, lost, pipeline)
         sets = tuple((*self.mistakes[0], *edits) for edits in more) or self.mistakes
         if more:
             cause = cause_of(Explanation(sets, (), (), BEGINNING_MODULE), Explain.CAUSE)
-        if first:
-            again = checks_that_follow(self.checks, [*first, *sets[0][1:]], *where)
+        if first or more:
+            planted = [*(first or sets[0][:1]), *sets[0][1:]]
+            again = checks_that_follow(self.checks, planted, *where)
             follows = max(follows, again, key=len)
         return DiagnosedChecks(self.checks, replace(cause, follows=follows), sets)
 

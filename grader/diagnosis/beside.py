@@ -14,6 +14,7 @@ from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.catalogue import KnownMistake
 from grader.diagnosis.edits import Habit, edited, read_edits, read_habits
 from grader.diagnosis.replay import (
+    Change,
     CheckExchanges,
     Replay,
     ReplayUnit,
@@ -34,6 +35,7 @@ def edits_beside(
     others: Sequence[CheckExchanges],
     device: str,
     lost: Collection[str],
+    pipeline: Change,
 ) -> tuple[Planted, tuple[tuple[KnownMistake, ...], ...]]:
     """Return the pipeline's mistake as edits, and the smallest sets of edits beside it.
 
@@ -47,6 +49,7 @@ def edits_beside(
         others: What all other checks asked, with the answers.
         device: Device on which the submission had its tensors.
         lost: Names of the checks that the submission lost.
+        pipeline: Makes the pipeline's mistake in a solution's module, in the place of edits.
     """
     source, known = read_submission(solution).source, read_edits(mistakes)
     units = replay_units_of(others)
@@ -59,12 +62,12 @@ def edits_beside(
                 if planted is not None and not _wrong(planted, probes, device):
                     left = len(_wrong(planted, units, device))
                     likely.append((left, planted, [*habits, one]))
-        if not likely:
-            return [], ()
-        left, planted, made = min(likely, key=lambda each: each[0])
+        # What an edit of the constructor changes, other parameters, shows in the probes as well.
+        left, planted, made = min(likely, key=lambda each: each[0], default=(1, source, []))
         if not left:
             return made, ()
-        search = EditSearch(planted, units, device, lost, SEARCH_LIMIT_S)
+        change = None if likely else pipeline
+        search = EditSearch(planted, units, device, lost, SEARCH_LIMIT_S, change)
         found = search.run([one for one in known if one.says])
     proved = found.sets and not found.unexplained and not found.is_cut_short
     return (made, found.sets) if proved else ([], ())

@@ -9,11 +9,13 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from grader.diagnosis.biases import with_its_biases
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits, right_ways
 from grader.diagnosis.pairing import likely_pairs
 from grader.diagnosis.replay import (
     TOO_LONG,
+    Change,
     CheckExchanges,
     Replay,
     ReplayUnit,
@@ -69,9 +71,12 @@ def explain_by_edits(
     source, units = read_submission(solution).source, replay_units_of(checks)
     found = NO_EXPLANATION
     with quiet_and_seeded():
-        for way in right_ways(source, mistakes):
-            if not found.sets:
-                found = EditSearch(way, units, device, lost).run(known)
+        right = Replay.of(source, device)
+        biases = with_its_biases(right, units) if right is not None else None
+        for change in [biases, None] if biases else [None]:
+            for way in right_ways(source, mistakes):
+                if not found.sets:
+                    found = EditSearch(way, units, device, lost, change=change).run(known)
     return found
 
 
@@ -84,6 +89,7 @@ class EditSearch:
         device: Device on which the submission had its tensors.
         lost: Names of the checks that the submission lost.
         limit: Seconds of processor time after which the search ends.
+        change: What else is changed in the solution's module, whatever is edited.
     """
 
     def __init__(
@@ -93,9 +99,10 @@ class EditSearch:
         device: str = "cpu",
         lost: Collection[str] = (),
         limit: float = SEARCH_LIMIT_S,
+        change: Change | None = None,
     ) -> None:
         self._deadline = time.thread_time() + limit
-        self._source, self._device, self._lost = source, device, lost
+        self._source, self._made, self._lost = source, (device, change), lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
         self._raising: list[ReplayUnit] = []  # where exceptions differ from the solution's
@@ -103,7 +110,7 @@ class EditSearch:
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
         self._solved_units: dict[int, tuple[ReplayUnit, ReplayUnit]] = {}  # by id of the first
-        self._solution = right = Replay.of(source, device)
+        self._solution = right = Replay.of(source, *self._made)
         by_size = sorted(units, key=lambda unit: unit.size) if right else []
         self._later = self._sort_all([one for one in by_size if not one.passed], self._wrong)
         self._later_passed = self._sort_all([one for one in by_size if one.passed], self._right)
@@ -269,7 +276,7 @@ class EditSearch:
         if mistakes in self._single:
             return self._single[mistakes]
         source = edited(self._source, mistakes)
-        replay = None if source is None else Replay.of(source, self._device)
+        replay = None if source is None else Replay.of(source, *self._made)
         if len(mistakes) == 1:
             self._single[mistakes] = replay
         return replay

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from grader.worker.kept import Kept, Refusal
 
 SOLUTION_FILENAME = "<solution>"
 MAX_INSTRUCTIONS = 200_000  # of a source in one step: the same however busy the machine is
+Change = Callable[[ModuleType], None]
 TOO_LONG = "time"  # a kind of difference: our source took too long, so its answer is not known
 
 
@@ -175,19 +176,24 @@ class Replay:
     Args:
         code: The compiled source.
         device: Device on which the submission had its tensors: on another, dropout draws otherwise.
+        change: Changes the module once the source has run.
     """
 
-    def __init__(self, code: CodeType, device: str = "cpu") -> None:
+    def __init__(self, code: CodeType, device: str = "cpu", change: Change | None = None) -> None:
         self._handler = RequestHandler()
         self._handler.settle(device)
         with instruction_limit():
             exec(code, self._handler.module.__dict__)
+        if change is not None:
+            change(self._handler.module)
 
     @classmethod
-    def of(cls, source: str, device: str = "cpu") -> Replay | None:
+    def of(cls, source: str, device: str = "cpu", change: Change | None = None) -> Replay | None:
         """Return a replay of a source; None where the source cannot be run."""
         try:
-            return cls(compile(source, SOLUTION_FILENAME, "exec", dont_inherit=True), device)
+            return cls(
+                compile(source, SOLUTION_FILENAME, "exec", dont_inherit=True), device, change
+            )
         except KeyboardInterrupt:
             raise
         except BaseException:  # an edit that cannot run reproduces nothing

@@ -24,12 +24,10 @@ V4_DROP = "self.dropout(scores.softmax(dim=-1))"
 BY_HAND = "scores.softmax(dim=-1)\n        if {}:\n"
 BY_HAND += "            weights = weights * (torch.rand_like(weights) >= self.dropout.p)"
 V5_SCORES = "scores = q @ k.mT / sqrt(D)"
-V6_HALVES = (
-    "        x = self.norm1(x + self.attention(x))  # attention lets positions exchange what"
-)
-V6_HALVES += (
-    " they know\n        return self.norm2(x + self.ff(x))  # ff works on each position alone\n"
-)
+V6_HALVES = """\
+        x = self.norm1(x + self.attention(x))  # attention lets positions exchange what they know
+        return self.norm2(x + self.ff(x))  # ff works on each position alone
+"""
 V5_MERGED = "mixed.transpose(1, 2).reshape(B, T, C)"
 V5_MIXED = "mixed = weights @ v"
 V5_WEIGHTS = "weights = scores.softmax(dim=-1)"
@@ -285,9 +283,7 @@ def test_what_is_right_in_training_is_not_said_to_be_wrong() -> None:
     ],
 )
 def test_what_chance_decides_is_told(new: str, by_chance: bool) -> None:
-    counts = (
-        "    def calls(self):\n        self.n = getattr(self, 'n', 0) + 1\n        return self.n"
-    )
+    counts = "    n = 0\n\n    def calls(self):\n        self.n += 1\n        return self.n"
     edits = {
         "self.q(x), self.k(x), self.v(x)": new,
         "    def forward(": f"{counts}\n\n    def forward(",

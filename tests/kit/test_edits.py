@@ -126,6 +126,7 @@ def test_fix_it_exercise_is_like_the_one_exercise_that_has_its_entry_points() ->
         ("decoder1", ("mask after the softmax", "own token hidden")),  # one undoes the other
         ("decoder9", ("mean of each sequence's mean", "not renormalised")),  # larger answers tell
         ("exercise3", ("softmax over the queries", "only ones show")),  # a step, and an edit
+        ("exercise2", ("softmax over the queries", "no bias")),  # which every answer shows
     ],
 )
 def test_two_of_many_mistakes_are_named(name: str, pair: tuple[str, str], graded: Grade) -> None:
@@ -155,6 +156,11 @@ BESIDE = {  # what else is done than the mistake, which hid it
             ['float("-inf")', "torch.finfo(scores.dtype).min"],
             ["from torch import", "import torch\nfrom torch import"],
         ],
+    ),
+    "a bias too many, of which a check tells": (
+        "decoder2",
+        "not scaled",
+        [["bias=False)\n        self.v", "bias=True)\n        self.v"]],
     ),
 }
 

@@ -157,11 +157,11 @@ class EditSearch:
             self._raising = self._wrong
         raising = self._raising if self._raising is not self._wrong else []
         evidence = self._wrong or self._unsteady
-        loose = [*self._unsteady, *raising]
         found, cut = self._smallest([(mistake,) for mistake in known], evidence)
         if not (found or cut):  # to find likely pairs takes longer than to try single mistakes
             found, cut = self._smallest(self._pairs(known, evidence), evidence)
         found = [one for one in found if len(one) == 1 or all(map(self._shows, one))]
+        loose = [*self._unsteady, *raising]  # larger units among them, by which none was found
         whole = [one for one in found if self._reproduces(one, loose)]
         if not whole:  # one more mistake may explain the others
             more = ((*one, other) for one in found for other in known if other not in one)

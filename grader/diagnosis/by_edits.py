@@ -40,7 +40,7 @@ MAX_PAIRS = 250  # they are tried in some seconds
 MAX_WRONG_UNITS = 8
 MAX_RIGHT_UNITS = 12
 MAX_SIZE_SHARE = 1 / 16  # of a wrong unit, up to which right ones are asked before it
-SEARCH_LIMIT_S = 8.0  # of processor time; ends a search too, as some sets take longer to try
+SEARCH_LIMIT_S = 8.0  # of processor time; ends all searches too, as some sets take longer to try
 NO_EXPLANATION = Explanation((), (), ())
 Mistakes = tuple[EditMistake, ...]
 
@@ -69,14 +69,15 @@ def explain_by_edits(
     if not known or not solution.is_file():
         return NO_EXPLANATION
     source, units = read_submission(solution).source, replay_units_of(checks)
-    found = NO_EXPLANATION
+    found, deadline = NO_EXPLANATION, time.thread_time() + SEARCH_LIMIT_S
     with quiet_and_seeded():
         right = Replay.of(source, device)
         biases = with_its_biases(right, units) if right is not None else None
         for change in [biases, None] if biases else [None]:
             for way in right_ways(source, mistakes):
                 if not found.sets:
-                    found = EditSearch(way, units, device, lost, change=change).run(known)
+                    left = deadline - time.thread_time()
+                    found = EditSearch(way, units, device, lost, left, change).run(known)
     return found
 
 
@@ -157,27 +158,25 @@ class EditSearch:
             self._raising = self._wrong
         raising = self._raising if self._raising is not self._wrong else []
         evidence = self._wrong or self._unsteady
-        found, cut = self._smallest([(mistake,) for mistake in known], evidence)
+        found, cut = self._fitting([(mistake,) for mistake in known], evidence)
         if not (found or cut):  # to find likely pairs takes longer than to try single mistakes
-            found, cut = self._smallest(self._pairs(known, evidence), evidence)
+            found, cut = self._fitting(self._pairs(known, evidence), evidence)
         found = [one for one in found if len(one) == 1 or all(map(self._shows, one))]
         loose = [*self._unsteady, *raising]  # larger units among them, by which none was found
         whole = [one for one in found if self._reproduces(one, loose)]
         if not whole:  # one more mistake may explain the others
             more = ((*one, other) for one in found for other in known if other not in one)
-            whole, _ = self._smallest(more, [*loose, *evidence])
+            whole, _ = self._fitting(more, [*loose, *evidence])
         smallest, kinds = _with_sentences_of_their_own(whole or found), tuple(sorted(self._kinds))
         left = ("exceptions",) if raising and found and not whole else ()
         return Explanation(smallest, kinds, left, self._beginning(), is_cut_short=cut)
 
-    def _smallest(
+    def _fitting(
         self, sets: Iterable[Mistakes], evidence: list[ReplayUnit]
     ) -> tuple[list[Mistakes], bool]:
-        """Return the smallest sets that give all answers, and whether the search was cut short."""
+        """Return the sets that give all answers, and whether the search was cut short."""
         found: list[Mistakes] = []
         for tried, mistakes in enumerate(sets if evidence else ()):
-            if found and len(mistakes) > len(found[0]):
-                break
             if found and self._are_likely(found[0]) and not self._are_likely(mistakes):
                 continue  # they would have lost a check that the submission passed
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:

@@ -196,7 +196,7 @@ def test_report_is_said_and_what_is_kept_stays_english(
     wrong.write_text(solution.replace("/ sqrt(C)", "/ C"), encoding="utf-8")
     words = ["exercise3", str(wrong), "--seed", "1", "--json", "r.json", "--lang", "zh"]
     shown = CliRunner().invoke(cli, [*words, "--html", "r.html", "--kit", str(ROOT)]).output
-    assert "得分除以了 D，而不是 √D" in shown
+    assert "得分除以了键的宽度，而不是它的平方根" in shown
     assert "pass     1/1  parameters are those of the contract" in shown
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert report["cause"]["says"].startswith("Your output is exactly what comes out when")

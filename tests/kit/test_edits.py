@@ -26,12 +26,10 @@ KIT = load_kit(ROOT)
 # Of the others, 5, 6, 7 and 9 raise, which is told where it happens; 13 has five, 14 is a test.
 NAMED_AS_GIVEN = [f"bug{n}" for n in range(1, 21) if n not in (5, 6, 7, 9, 13, 14)]
 EACH_TIME, PAIRS_EACH_TIME, RIGHT_EACH_TIME = 3, 1, 2
-BEHIND_A_NORM = "sublayers-side-by-side-behind-a-norm"
 IN_OTHER_WORDS = {  # where the pipeline has it as well, its search comes first, and names it so
-    "always one head": ["heads-never-split"],
-    "softmax over the queries": ["softmax-over-the-queries"],
-    "feed-forward without activation": ["feed-forward-without-activation"],
-    "sublayers side by side, after one norm": ["norms-first", BEHIND_A_NORM],
+    "always one head": "heads-never-split",
+    "softmax over the queries": "softmax-over-the-queries",
+    "feed-forward without activation": "feed-forward-without-activation",
 }
 OF_NAN_ALONE = {
     "exp without the maximum",
@@ -73,7 +71,10 @@ def test_mistake_is_named_by_its_sentence(
     if mistake.name in OF_NAN_ALONE and not report.diagnosis:
         assert report.cause.says.startswith("NaN begins at `")
         return
-    if tuple(IN_OTHER_WORDS.get(mistake.name, ())) in report.diagnosis:
+    if (IN_OTHER_WORDS.get(mistake.name),) in report.diagnosis:
+        return
+    if mistake.name == "sublayers side by side, after one norm":  # two mistakes of the pipeline
+        assert report.diagnosis == (("norms-first", "sublayers-side-by-side-behind-a-norm"),)
         return
     assert (mistake.name,) in report.diagnosis, report.diagnosis
     assert mistake.says in report.cause.says

@@ -75,8 +75,8 @@ def explain_by_edits(
         biases = with_its_biases(right, units) if right is not None else None
         for change in [biases, None] if biases else [None]:
             for way in right_ways(source, mistakes):
-                if not found.sets:
-                    left = deadline - time.thread_time()
+                left = deadline - time.thread_time()
+                if not found.sets and left > 0:  # else the last search says that it was cut short
                     found = EditSearch(way, units, device, lost, left, change).run(known)
     return found
 

@@ -40,7 +40,7 @@ class TimeBudget:
         return other
 
     def new_clock(self, limit: float) -> Clock:
-        """Return a clock with this limit, or with what is left where that is less."""
+        """Return a clock with this limit, or with what is left until it is late if that is less."""
         return Clock(min(limit, self.in_time), MAX_WALL_S_PER_LIMIT_S * self.timeout)
 
     @property
@@ -50,8 +50,8 @@ class TimeBudget:
 
     @property
     def in_time(self) -> float:
-        """What is left until it is late."""
-        return min(self.left, self.left - self._late_from)
+        """What is left until it is late; infinity without ``patience``."""
+        return self.left - self._late_from
 
     @property
     def is_late(self) -> bool:

@@ -223,7 +223,7 @@ class Session:
     def allow(self, work: Work) -> None:
         """Allow the current check ``MARGIN`` times the time that the work is expected to take."""
         seconds = MARGIN * self.pace.seconds_for(work)
-        self.clock.allow(min(seconds, self.budget.in_time))
+        self.clock.allow(min(seconds, self.budget.left, self.budget.in_time))
 
     def end_check(self) -> str:
         """Stop the clock of a check; return what the submission printed during the check."""

@@ -107,4 +107,5 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loaded machine is no reason to name nothing."""
     monkeypatch.setattr("grader.diagnosis.by_edits.SEARCH_LIMIT_S", 60.0)
     monkeypatch.setattr("grader.attention.search.SEARCH_LIMIT_S", 30.0)
+    monkeypatch.setattr("grader.diagnosis.beside.SEARCH_LIMIT_S", 15.0)
     monkeypatch.setattr("grader.sandbox.budget.MAX_JUDGING_CPU_S", 120.0)

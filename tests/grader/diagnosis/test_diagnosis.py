@@ -20,6 +20,7 @@ from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 from tests.support.reports import lost
 
+pytestmark = pytest.mark.usefixtures("patient")
 EXERCISE = load_kit(ROOT).find("exercise1")
 MODULE = """
 import torch

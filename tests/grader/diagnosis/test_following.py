@@ -22,6 +22,7 @@ from grader.submission import Submission
 from tests.support.paths import ROOT
 from tests.support.reading import text_of
 
+pytestmark = pytest.mark.usefixtures("patient")
 KIT = load_kit(ROOT)
 EXERCISE = KIT.find("exercise5")
 SAYS = "Your output is exactly what comes out when the scores are not scaled at all."

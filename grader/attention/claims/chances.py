@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from grader.attention.maps import recover_attention
+from grader.attention.maps import recover_attention, unmixing
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect
 from grader.suite.harness import Harness
@@ -86,7 +86,7 @@ def observe(harness: Harness) -> dict[SampleSetting, Tensor]:
         replace(one, sizes=harness.within_reach(one.sizes, one.runs)) for one in SAMPLE_SETTINGS
     ]
     calls = {setting: _plan(harness, setting) for setting in settings}
-    harness.ask()
+    harness.ask(lambda: [unmixing(first) for first, *_ in calls.values()])
     return {setting: _dropped_flags(setting, planned) for setting, planned in calls.items()}
 
 
@@ -201,6 +201,11 @@ def _is_beyond_chance(z: Tensor) -> bool:
     return bool(z.sum().abs() > MAX_SIGMAS * sqrt(z.numel()))
 
 
+def _are_beyond_chance(sums: Tensor, counts: Tensor) -> Tensor:
+    """Return which sums, each of so many values, are larger than chance makes them."""
+    return (sums.abs() > MAX_SIGMAS * counts.sqrt()) & (counts > MIN_FLAGS)
+
+
 AXES = ((-1, "keys"), (-2, "queries"), (-3, "sequences"), (-4, "calls"))
 
 
@@ -217,10 +222,12 @@ def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
     if z.size(-1) == z.size(-2) > 1:
         own = z.diagonal(dim1=-2, dim2=-1)
         yield "a position's own weight is dropped at a different rate", _is_beyond_chance(own)
-        for away in range(1 - z.size(-1), z.size(-1)):
-            diagonal = z.diagonal(away, dim1=-2, dim2=-1)
-            says = f"weights of keys {away} after the query are dropped at a different rate"
-            yield says, diagonal.numel() > MIN_FLAGS and _is_beyond_chance(diagonal)
+        size = z.size(-1)
+        away = torch.arange(1 - size, size)
+        counts = (size - away.abs()) * (z.numel() // size**2)
+        sums = _diagonal_sums(z.flatten(0, -3).sum(0))
+        for far in away[_are_beyond_chance(sums, counts)].tolist():
+            yield f"weights of keys {far} after the query are dropped at a different rate", True
 
 
 def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
@@ -238,7 +245,7 @@ def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
 
 def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
     """Test whether a stretch of flags, in the order in which they were drawn, occurs once more."""
-    flat = z.flatten()
+    flat = z.flatten().float()  # enough for sums of so many numbers near 1
     count = flat.numel()
     period = 2 ** (2 * count - MIN_OVERLAP_FLAGS).bit_length()  # so long that no lag wraps around
     spectrum = torch.fft.rfft(flat, n=period)
@@ -253,8 +260,7 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
     for dim, name in AXES:
         size = z.size(dim)
         counts = torch.arange(size, 0, -1) * (z.numel() // size)  # of two flags, by their lag
-        is_off = (_together(z, dim).abs() > MAX_SIGMAS * counts.sqrt()) & (counts > MIN_FLAGS)
-        for lag in is_off[1:].nonzero().flatten() + 1:
+        for lag in _are_beyond_chance(_together(z, dim), counts)[1:].nonzero().flatten() + 1:
             yield f"{name} {lag} apart are dropped together, or alternately", True
     for first, second in itertools.pairwise(z):
         for dim in (-1, -2, -3):
@@ -269,10 +275,15 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
 def _together(z: Tensor, dim: int) -> Tensor:
     """Return, for each lag along an axis, the sum of the products of any two flags so far apart."""
     lines = z.movedim(dim, 0).flatten(1)
-    size = lines.size(0)
-    products = pad((lines @ lines.T).flip(-1), (0, size)).flatten()
-    # In rows one shorter than they are, what is equally far apart stands below one another.
-    return products[: size * (2 * size - 1)].view(size, -1).sum(0)[:size].flip(0)
+    return _diagonal_sums(lines @ lines.T)[lines.size(0) - 1 :]
+
+
+def _diagonal_sums(square: Tensor) -> Tensor:
+    """Return the sum of each diagonal, from the lower left corner's to the upper right one's."""
+    size = square.size(0)
+    padded = pad(square.flip(-1), (0, size)).flatten()
+    # In rows one shorter than they are, what lies on one diagonal stands below one another.
+    return padded[: size * (2 * size - 1)].view(size, -1).sum(0).flip(0)
 
 
 def _any_two(maps: Tensor) -> Iterator[tuple[str, bool]]:

@@ -45,24 +45,30 @@ def expect_on_any_device(
     and computes nothing there, fails as well.
     """
     module = harness.module(weights={})
-    _expect_the_same_there(module, every, method)
-    _expect_learning_there(harness, module.train(), every, method)
+    here = module.calls(every, method=method, seed=SEED)
+    module.renew().to(device="meta")  # a new one keeps no CPU tensors of the calls before
+    there = module.calls(every, method=method, seed=SEED, use_other_device=True)
+    learning = _plan_learning_there(module.train(), every, method)
+    moves = []
     for dtype in DTYPES if harness.contract.differentiable else DTYPES[:1]:
         inputs = cast(every[-1], dtype) if dtype != torch.float32 else every[-1]
-        _expect_moves(harness, inputs, dtype, method)
+        with harness.batch.apart():
+            moves.append(_plan_move(harness, inputs, dtype, method))
+    harness.ask()
+    _expect_the_same(here, there)
+    _expect_learning_there(harness, learning, every, method)
+    for before, after in moves:
+        _expect_moved(before, after)
 
 
-def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], method: str) -> None:
+def _expect_the_same(plain: list[PlannedCall], calls: list[PlannedCall]) -> None:
     """Fail the check if a call on another device mixes devices or gives other values than the CPU.
 
-    The module is on the other device afterwards.
+    Args:
+        plain: Calls on the CPU.
+        calls: The same calls on the other device.
     """
-    plain = module.calls(every, method=method, seed=SEED)
-    module.batch.send()
     _ = [call.result for call in plain]  # an error here has nothing to do with devices
-    module.renew().to(device="meta")  # a new one keeps no CPU tensors of the calls before
-    calls = module.calls(every, method=method, seed=SEED, use_other_device=True)
-    module.batch.send()
     _expect_there(calls)
     for call, here in zip(calls, plain, strict=True):
         for got, expected in zip(_outs(call), _outs(here), strict=False):
@@ -74,14 +80,17 @@ def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], metho
                 expect_close(numbers, expected.double(), "output on another device")
 
 
-def _expect_moves(
+def _plan_move(
     harness: Harness, inputs: dict[str, Tensor], dtype: torch.dtype, method: str
-) -> None:
-    """Fail the check if a module that was called on the CPU then fails on another device."""
+) -> tuple[PlannedCall, PlannedCall]:
+    """Plan a call of a module on the CPU, and then one of the same on the other device."""
     module = harness.module(weights={}).to(dtype)
     here = module.call(inputs, method=method)
-    there = module.to(device="meta").call(inputs, method=method, use_other_device=True)
-    harness.ask()
+    return here, module.to(device="meta").call(inputs, method=method, use_other_device=True)
+
+
+def _expect_moved(here: PlannedCall, there: PlannedCall) -> None:
+    """Fail the check if a module that was called on the CPU then fails on another device."""
     try:
         _ = here.result
     except SubmissionError:
@@ -89,13 +98,10 @@ def _expect_moves(
     _expect_there([there])
 
 
-def _expect_learning_there(
-    harness: Harness, module: Module, every: list[dict[str, Tensor]], method: str
-) -> None:
-    """Fail the check if training on another device mixes devices or reads values there.
-
-    Forward and backward are tried, with the module already on that device.
-    """
+def _plan_learning_there(
+    module: Module, every: list[dict[str, Tensor]], method: str
+) -> list[PlannedCall]:
+    """Plan calls with gradients of a module that is on the other device already."""
     calls = []
     for inputs in every:
         given = _grad_outputs(module, inputs)
@@ -109,7 +115,13 @@ def _expect_learning_there(
                     use_other_device=True,
                 )
             )
-    module.batch.send()
+    return calls
+
+
+def _expect_learning_there(
+    harness: Harness, calls: list[PlannedCall], every: list[dict[str, Tensor]], method: str
+) -> None:
+    """Fail the check if training on another device mixes devices or reads values there."""
     for call, inputs in zip(calls, every, strict=True):
         try:
             _expect_lies_there(call)

@@ -509,7 +509,7 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
     planned, (first, _, third) = [], harness.contract.sizes
     for turn, (sizes, count) in enumerate((
         *((sizes, 6) for sizes in harness.contract.sizes),
-        (first.replace(B=6, T=1), 90),  # of several, some do not run in circles
+        (first.replace(B=6, T=1, L=1), 90),  # of several, some do not run in circles
         (third.replace(B=3, T=1), 12), (first.replace(B=5, T=1), 1), (first, 0),
         (Sizes(B=2, T=3, C=12, H=2, V=23, L=1), 40), (Sizes(B=1, T=254, C=6, H=2, V=7, L=2), 4),
     )):  # fmt: skip
@@ -580,12 +580,12 @@ def test_each_step_feeds_its_new_token_alone(harness: Harness) -> None:
 @points(1)
 def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
     """A graph of all steps would fill the memory; a model in training mode stays in it."""
-    (B, T), calls = harness.sizes.shape("B T"), []
-    longer = spoken(harness.draw, (B, 2 * T), harness.sizes)
+    sizes, calls = harness.sizes.replace(L=1), []
+    longer, T = spoken(harness.draw, (sizes.B, 2 * sizes.T), sizes), sizes.T
     given = {"tokens": longer[:, :T], "num_tokens": 4}  # with room behind it, which is not ours
     for mode, how in itertools.product((False, True), ({}, {"temperature": 0.8, "top_p": 0.9})):
         for counted in (True, False):  # with gradients switched on before, and off
-            module = harness.of(generation).module().train(mode)
+            module = harness.of(generation).module(sizes).train(mode)
             calls.append(module.call({**given, **how}, report_counts=counted, detect_inplace=True))
     harness.ask()
     for call in calls:
@@ -621,7 +621,7 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
         (2, torch.float32, {}), (1, torch.bfloat16, {"top_k": 9}),
         (3, torch.float64, {"top_k": 9, "top_p": 0.95}),
     ):  # fmt: skip
-        sizes = harness.sizes.replace(B=B)
+        sizes = harness.sizes.replace(B=B, L=1)
         tokens = spoken(draw, (1, sizes.T), sizes).expand(B, -1).contiguous()
         given = {"tokens": tokens, "num_tokens": 10, "temperature": 3.0, **how}
         module = one.module(sizes).to(dtype)

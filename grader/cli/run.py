@@ -33,6 +33,7 @@ from grader.practice.history import open_history
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
+from grader.wire.imports import uncollected
 from grader.wire.levels import limits_for
 
 if TYPE_CHECKING:
@@ -130,8 +131,9 @@ def run(
     limits = limits_for(timeout, memory)
     with Sandbox(isolation, limits, on_gpu=wants_cuda(device)) as sandbox:
         # The zygote is importing torch now, and this import does the same here, in parallel.
-        from grader.grading import Options, grade
-        from grader.outputs.live_line import live_line
+        with uncollected():
+            from grader.grading import Options, grade
+            from grader.outputs.live_line import live_line
 
         out = make_console(no_color)
         cases: list[Case | None] = []

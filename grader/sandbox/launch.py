@@ -49,7 +49,7 @@ def start(
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(
-        [sys.executable, "-P", "-s", "-m", "grader.worker.zygote", number, words],
+        [sys.executable, "-P", "-s", "-m", "grader.worker", number, words],
         cwd="/",
         env=environment,
         stdin=subprocess.DEVNULL,

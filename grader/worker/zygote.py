@@ -1,6 +1,6 @@
 """The zygote: imports torch once, then forks a worker whenever it is asked to.
 
-Started as ``python -P -m grader.worker.zygote DESCRIPTOR CONFINEMENT`` with one thread
+Started as ``python -P -m grader.worker DESCRIPTOR CONFINEMENT`` with one thread
 for torch's pools (a fork after multi-threaded work hangs). It never sees a suite, a solution or
 an expected value, so there is none in the memory of the workers that it forks.
 
@@ -256,8 +256,3 @@ def main(arguments: list[str]) -> None:
         Zygote(control, walls).run()
     sys.stderr.flush()
     os._exit(0)  # tearing down a process that has loaded torch takes a tenth of a second
-
-
-if __name__ == "__main__":
-    with contextlib.suppress(ConnectionError):  # the trusted side has left
-        main(sys.argv[1:])

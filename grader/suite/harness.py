@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -146,7 +145,7 @@ class Harness:
         """
         most_s = min(MAX_TIME_SHARE * self.session.budget.left, self.session.budget.timeout)
         while sizes.length > 2 * SHORT_T and (
-            self._seconds_for(sizes, calls, learns) > most_s
+            self.session.pace.seconds_for(Work.of(calls * sizes.scores, learns)) > most_s
             or self.session.pace.is_too_much(MEMORY_FACTOR * sizes.scores)
             or self.session.pace.is_too_long(sizes.length)
         ):
@@ -174,15 +173,6 @@ class Harness:
         if isinstance(found, WorkerEnded):
             raise found.with_traceback(None)
         return found
-
-    def expect_time_for(self, sizes: Sizes) -> None:
-        """Skip the check if a call at these sizes would take longer than the time left."""
-        seconds = self._seconds_for(sizes)
-        if seconds > self.session.budget.left:
-            pytest.skip(f"at {sizes} a call would take {seconds:.0f} s")
-
-    def _seconds_for(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> float:
-        return self.session.pace.seconds_for(Work.of(calls * sizes.scores, learns))
 
     def module(
         self,

@@ -223,11 +223,11 @@ def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
         own = z.diagonal(dim1=-2, dim2=-1)
         yield "a position's own weight is dropped at a different rate", _is_beyond_chance(own)
         size = z.size(-1)
-        away = torch.arange(1 - size, size)
-        counts = (size - away.abs()) * (z.numel() // size**2)
+        diagonals = torch.arange(1 - size, size)
+        counts = (size - diagonals.abs()) * (z.numel() // size**2)
         sums = _diagonal_sums(z.flatten(0, -3).sum(0))
-        for far in away[_are_beyond_chance(sums, counts)].tolist():
-            yield f"weights of keys {far} after the query are dropped at a different rate", True
+        for away in diagonals[_are_beyond_chance(sums, counts)].tolist():
+            yield f"weights of keys {away} after the query are dropped at a different rate", True
 
 
 def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:

@@ -3,65 +3,28 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Callable
 
+from grader.diagnosis.trees import (
+    Function,
+    attributes_of,
+    classes_of,
+    failing_function,
+    failing_statement,
+    functions_of,
+    nodes_of_kind,
+    own_nodes,
+    tree_of,
+)
 from grader.records import Fault
-from grader.submission import SourceProblem, Submission, parse
 
 MAX_EXPRESSION_CHARS = 60
 MIN_WRITTEN_SIZE = 32  # smaller numbers stand in a file for many reasons
 REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var", "logsumexp"}
 NON_TENSOR_MEMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
-_N = TypeVar("_N", bound=ast.AST)
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Searches an exception and a source; returns the text for `{clue}`, or None if nothing was found.
 Clue = Callable[[Fault, str], str | None]
-
-
-@functools.lru_cache(maxsize=1)
-def tree_of(source: str) -> ast.Module:
-    """Parse a source into a tree; an empty one where the source cannot be parsed."""
-    try:
-        return parse(Submission(Path(), source))
-    except SourceProblem:
-        return ast.Module(body=[], type_ignores=[])
-
-
-def failing_statement(fault: Fault, source: str) -> ast.stmt | None:
-    """Return the innermost statement in which an exception was raised."""
-    line = fault.frames[-1].line if fault.frames else 0
-    found = [n for n in _nodes(source, ast.stmt) if n.lineno <= line <= (n.end_lineno or 0)]
-    return min(found, key=lambda node: (node.end_lineno or 0) - node.lineno, default=None)
-
-
-def failing_function(fault: Fault, source: str) -> Function | None:
-    """Return the innermost function in which an exception was raised."""
-    line = fault.frames[-1].line if fault.frames else 0
-    found = [f for f in _functions(source) if f.lineno <= line <= (f.end_lineno or 0)]
-    return max(found, key=lambda node: node.lineno, default=None)
-
-
-@functools.lru_cache(maxsize=1)  # each clue asks for some of them, and a source may be long
-def nodes_of(source: str) -> list[ast.AST]:
-    """Return all nodes of a source's tree."""
-    return list(ast.walk(tree_of(source)))
-
-
-def _nodes(source: str, kind: type[_N]) -> Iterator[_N]:
-    return (node for node in nodes_of(source) if isinstance(node, kind))
-
-
-def _functions(source: str) -> list[Function]:
-    return [*_nodes(source, ast.FunctionDef), *_nodes(source, ast.AsyncFunctionDef)]
-
-
-def _classes(source: str) -> Iterator[tuple[ast.ClassDef, list[Function]]]:
-    for node in _nodes(source, ast.ClassDef):
-        yield node, [one for one in node.body if isinstance(one, Function)]
 
 
 def _shown(node: ast.AST) -> str:
@@ -77,7 +40,7 @@ def _without_keepdim(fault: Fault, source: str) -> str | None:
     names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
     made = [
         node.value
-        for node in _nodes(source, ast.Assign)
+        for node in nodes_of_kind(source, ast.Assign)
         if any(isinstance(t, ast.Name) and t.id in names for t in node.targets)
         and _is_reduction(node.value)
     ]
@@ -101,7 +64,7 @@ def _written_size(fault: Fault, source: str) -> str | None:
     sizes = [int(found) for found in re.findall(r"\((\d+)\)", fault.message)]
     if len(sizes) < 2 or min(sizes) < MIN_WRITTEN_SIZE:
         return None
-    written = (node.value for node in _nodes(source, ast.Constant))
+    written = (node.value for node in nodes_of_kind(source, ast.Constant))
     return next((str(one) for one in written if isinstance(one, int) and one == min(sizes)), None)
 
 
@@ -115,7 +78,7 @@ def _variable_after_a_dot(fault: Fault, source: str) -> str | None:
 
 
 def _misspelt_constructor(fault: Fault, source: str) -> str | None:
-    for _, methods in _classes(source):
+    for _, methods in classes_of(source):
         names = [method.name for method in methods]
         if "__init__" in names:
             continue
@@ -133,35 +96,25 @@ def _never_returns(fault: Fault, source: str) -> str | None:
         match node:
             case ast.Call(ast.Name(id=name)) | ast.Call(ast.Attribute(attr=name)):
                 called.add(name)
-    for function in _functions(source):
-        kinds = {type(node) for node in _own_nodes(function)}
+    for function in functions_of(source):
+        kinds = {type(node) for node in own_nodes(function)}
         gives = kinds & {ast.Return, ast.Yield, ast.Raise}
         if not gives and function is not failing and function.name in called:
             return function.name
     return None
 
 
-def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, without those inside nested functions or classes."""
-    waiting: list[ast.AST] = list(function.body)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
-            waiting += ast.iter_child_nodes(node)
-
-
 def _kept_from_a_call(fault: Fault, source: str) -> str | None:
     """Return an attribute read on the failing line that a method sets after construction."""
     kept: set[str] = set()
-    for _, methods in _classes(source):
+    for _, methods in classes_of(source):
         first = [method for method in methods if method.name == "__init__"]
-        built = {node.attr for one in first for node in _attributes(one, ast.Load)}
+        built = {node.attr for one in first for node in attributes_of(one, ast.Load)}
         for method in methods:
             if method not in first and method.name not in built:
-                kept |= {node.attr for node in _attributes(method, ast.Store)} - _numbers(method)
+                kept |= {node.attr for node in attributes_of(method, ast.Store)} - _numbers(method)
     statement = failing_statement(fault, source)
-    read = _attributes(statement, ast.Load) if statement else ()
+    read = attributes_of(statement, ast.Load) if statement else ()
     return next((node.attr for node in read if node.attr in kept), None)
 
 
@@ -172,7 +125,7 @@ def _numbers(method: Function) -> set[str]:
         for one in ast.walk(method)
         if isinstance(one, ast.Assign) and _is_number(one.value)
         for target in one.targets
-        for node in _attributes(target, ast.Store)
+        for node in attributes_of(target, ast.Store)
     }
 
 
@@ -189,13 +142,6 @@ def _is_number(value: ast.expr) -> bool:
     return False
 
 
-def _attributes(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Attribute]:
-    """Yield the attributes that a piece of code reads, or those that it sets."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, context):
-            yield one
-
-
 def _set_only_later(fault: Fault, source: str) -> str | None:
     """Return the unset variable, if its function sets it on the failing line at the earliest."""
     name = next(iter(re.findall(r"local variable '(\w+)'", fault.message)), "")
@@ -203,7 +149,7 @@ def _set_only_later(fault: Fault, source: str) -> str | None:
     line = fault.frames[-1].line if fault.frames else 0
     stored = [
         node.lineno
-        for node in (_own_nodes(function) if function else ())
+        for node in (own_nodes(function) if function else ())
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
     return name if stored and min(stored) >= line else None
@@ -215,21 +161,21 @@ def _attribute_of_this_name(fault: Fault, source: str) -> str | None:
     function = failing_function(fault, source)
     if function is None or not function.args.args or function.args.args[0].arg != "self":
         return None
-    stored = (n.attr for n in _nodes(source, ast.Attribute) if isinstance(n.ctx, ast.Store))
+    stored = (n.attr for n in nodes_of_kind(source, ast.Attribute) if isinstance(n.ctx, ast.Store))
     return name if name in stored else None
 
 
 def _variable_of_another_function(fault: Fault, source: str) -> str | None:
     """Return the first function that has the undefined name as a variable."""
     name = next(iter(re.findall(r"name '(\w+)' is not defined", fault.message)), "")
-    return next((f.name for f in _functions(source) if name in _variables(f)), None)
+    return next((f.name for f in functions_of(source) if name in _variables(f)), None)
 
 
 def _variables(function: Function) -> set[str]:
     """Return the arguments of a function and the variables that it sets."""
     return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} | {
         node.id
-        for node in _own_nodes(function)
+        for node in own_nodes(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
 
@@ -238,7 +184,7 @@ def hidden_from(source: str, line: int) -> set[str]:
     """Return the names that a line cannot see: variables only of functions without that line."""
     around: set[str] = set()
     others: set[str] = set()
-    for function in _functions(source):
+    for function in functions_of(source):
         inside = function.lineno <= line <= (function.end_lineno or 0)
         (around if inside else others).update(_variables(function))
     top = {
@@ -256,7 +202,7 @@ def _own_condition(fault: Fault, source: str) -> str | None:
     failing = failing_statement(fault, source)
     if isinstance(failing, ast.Assert):
         return f"not ({_shown(failing.test)})"
-    conditions = (node.test for node in _nodes(source, ast.If) if failing in node.body)
+    conditions = (node.test for node in nodes_of_kind(source, ast.If) if failing in node.body)
     found = next(conditions, None) if isinstance(failing, ast.Raise) else None
     return _shown(found) if found is not None else None
 
@@ -264,7 +210,7 @@ def _own_condition(fault: Fault, source: str) -> str | None:
 def _maximum_of_all(fault: Fault, source: str) -> str | None:
     """Return the maximum over all axes at once that the failing function subtracts, if any."""
     function = failing_function(fault, source)
-    for node in _own_nodes(function) if function else ():
+    for node in own_nodes(function) if function else ():
         match node:
             case ast.BinOp(op=ast.Sub(), right=ast.Call(ast.Attribute(attr=name), [], [])):
                 if name in ("max", "amax"):
@@ -275,7 +221,7 @@ def _maximum_of_all(fault: Fault, source: str) -> str | None:
 def _weights_filled_with_infinity(fault: Fault, source: str) -> str | None:
     """Return a variable that is filled with infinity after a softmax gave it its value."""
     function = failing_function(fault, source)
-    nodes = _own_nodes(function) if function else ()
+    nodes = own_nodes(function) if function else ()
     set_here = [node for node in nodes if isinstance(node, ast.Assign)]
     shares: set[str] = set()  # the variables that hold what a softmax gave
     for node in sorted(set_here, key=lambda node: node.lineno):

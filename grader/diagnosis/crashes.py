@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 from torch import Tensor
 
-from grader.diagnosis.clues import CLUES, hidden_from, nodes_of
+from grader.diagnosis.clues import CLUES, hidden_from
 from grader.diagnosis.shapes import CLUES_OF_SHAPES
+from grader.diagnosis.trees import nodes_of
 from grader.kit.repairs import MAX_NODES
 from grader.records import Fault
 

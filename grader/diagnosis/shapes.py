@@ -6,7 +6,8 @@ import ast
 import itertools
 import re
 
-from grader.diagnosis.clues import Clue, failing_statement
+from grader.diagnosis.clues import Clue
+from grader.diagnosis.trees import failing_statement
 from grader.records import Fault
 
 

@@ -24,11 +24,13 @@ class TimeBudget:
     Attributes:
         timeout: As given.
         left: What is left for all checks together.
+        loading: What loading the source took.
     """
 
     def __init__(self, timeout: float, total: float, patience: float = inf) -> None:
         self.timeout = timeout
         self.left = total
+        self.loading = 0.0
         self._shorter = timeout  # limit of the checks to come; lower once one has taken too long
         self._late_from = total - patience  # with no more than this left, it is late
         self._judging_since = time.process_time()
@@ -62,9 +64,9 @@ class TimeBudget:
         """Lift the limit that ``patience`` set from here on, as all checks are done."""
         self._late_from = -inf
 
-    def shorten(self, load_seconds: float) -> None:
+    def shorten(self) -> None:
         """Lower the limit of the checks to come: one took too long, so others might."""
-        self._shorter = self.timeout / LIMIT_DIVISOR_AFTER_TIMEOUT + load_seconds
+        self._shorter = self.timeout / LIMIT_DIVISOR_AFTER_TIMEOUT + self.loading
 
     @property
     def judging_is_over(self) -> bool:

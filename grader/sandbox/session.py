@@ -68,7 +68,6 @@ class Session:
         self.clock = clock or self.budget.new_clock(self.budget.limit)
         self._channel: Channel | None = None
         self._loading = False
-        self._load_seconds = 0.0  # that loading the source took
         self._load_error: Exception | None = None
         self._whereabouts: Whereabouts | None = None
         self._said = ""  # output of workers that have ended
@@ -144,7 +143,7 @@ class Session:
                 (answer,) = self.channel.collect([1])
                 if isinstance(answer, Exception):
                     raise answer
-                self._load_seconds = self.clock.taken - before
+                self.budget.loading = self.clock.taken - before
             except (SubmissionError, WorkerEnded) as error:
                 if self.said_on_load is None:  # else the source has run before
                     self._load_error = error
@@ -229,12 +228,8 @@ class Session:
         """Stop the clock of a check; return what the submission printed during the check."""
         self.budget.left -= self.clock.taken
         if self.clock.seconds_left <= 0:
-            self.shorten()
+            self.budget.shorten()
         return self.take_output()
-
-    def shorten(self) -> None:
-        """Lower the limit of the checks to come: one took too long, so others might."""
-        self.budget.shorten(self._load_seconds)
 
     def give_up_check(self) -> None:
         """Forget a check that is to be tried again, and give its time back to the budget."""

@@ -53,7 +53,7 @@ class SuitePlugin:
         self._ended: BaseException | None = None  # raised by the running check
         self._memo: dict[Any, Any] = {}  # observations that the checks share
         self.tried: list[Contract] = []  # contracts whose situations the last submission was in
-        self._contract: Contract | None = None
+        self.contract: Contract | None = None  # the suite's, if it has one
         self._claims: frozenset[str] = frozenset()
         self._form_checks: set[str] = set()  # names of the checks of a module's parameters
         self._looks_at_situations = False
@@ -65,11 +65,6 @@ class SuitePlugin:
         self.must_rerun = False  # whether the check that just ran is to be run once more
         self.fault: GradeError | None = None  # why grading failed: a broken check, or the machine
         self.broken = ""  # why the suite cannot be run; empty if it can
-
-    @property
-    def contract(self) -> Contract | None:
-        """The suite's contract; None if the suite has none."""
-        return self._contract
 
     def begin(
         self,
@@ -91,7 +86,7 @@ class SuitePlugin:
         """
         self._session, self._seed = session, seed
         self._progress = progress
-        self._memo = initial_memo(stands_for, self._contract, is_one_enough)
+        self._memo = initial_memo(stands_for, self.contract, is_one_enough)
         self.results, self.failed_comparisons = [], []
         self.fault, self.must_rerun = None, False
         self._hindsight = Hindsight()
@@ -99,7 +94,7 @@ class SuitePlugin:
     @property
     def judged(self) -> Judgement | None:
         """The judgement of the submission's situations; None if it was not tried in any."""
-        return judgement_in_memo(self._memo, self._contract)
+        return judgement_in_memo(self._memo, self.contract)
 
     def let_go(self) -> None:
         """Drop the submission's data: it may be large, and the suite stays in memory for others."""
@@ -131,13 +126,13 @@ class SuitePlugin:
         for item in items:
             contract = getattr(item.module, "contract", None)
             if isinstance(contract, Contract):
-                self._contract = contract
+                self.contract = contract
                 if lacking := unmet_needs(item.function, contract):
                     self.broken = f"`{item.name}` {lacking}, which `{contract.entry}` has not"
         if self.broken:
             items.clear()
-        elif self._contract is not None and self._contract.has_situations:
-            for one in (self._contract, *self._contract.part_contracts):
+        elif self.contract is not None and self.contract.has_situations:
+            for one in (self.contract, *self.contract.part_contracts):
                 arrays_of(model_of(one))  # may take seconds, which no check is to be charged
 
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> None:
@@ -252,17 +247,17 @@ class SuitePlugin:
         return self._harness(self._draw_of(request.node))
 
     def _harness(self, draw: Draw) -> Harness:
-        if self._contract is None:
+        if self.contract is None:
             raise GraderFault("the suite defines no `contract`")
         return Harness(
-            *(self._contract, self._session, draw),
+            *(self.contract, self._session, draw),
             *(self._memo, self._claims, self._seed),
             progress=self._progress,
         )
 
     def first_case(self, solution: str) -> Case | None:
         """Return the first failed comparison that can be repeated; see ``case.first_case``."""
-        inputs = () if self._contract is None else tuple(self._contract.inputs)
+        inputs = () if self.contract is None else tuple(self.contract.inputs)
         return first_case(
             self.failed_comparisons, self._session.exchanges_by_check, solution, inputs
         )
@@ -274,7 +269,7 @@ class SuitePlugin:
             SubmissionError: The submission cannot be tried.
             WorkerEnded: The worker crashed, exited or took too long.
         """
-        contract = self._contract
+        contract = self.contract
         return [] if contract is None else self._aside("diagnosis", contract.observe)
 
     def maps(self) -> list[AttentionMap]:
@@ -285,11 +280,11 @@ class SuitePlugin:
             WorkerEnded: The worker crashed, exited or took too long.
             CheckFailed: The output has a wrong shape, or no weights can be recovered from it.
         """
-        return [] if self._contract is None else self._aside("maps", self._contract.maps)
+        return [] if self.contract is None else self._aside("maps", self.contract.maps)
 
     def try_on(self, own: Mapping[str, Any], sizes: Mapping[str, int]) -> OwnTry:
         """Run the submission on inputs that the user chose; see ``own_try.try_on``."""
-        if self._contract is None:
+        if self.contract is None:
             raise GradeError("its suite has no contract: nothing says what is right elsewhere")
         return self._aside("own try", lambda harness: try_on(harness, own, sizes))
 

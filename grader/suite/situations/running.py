@@ -180,7 +180,7 @@ class SituationRunner:
         aspect = Aspect.ENDED
         if isinstance(error, WorkerTimeout):
             self._stopped += 1
-            self._session.shorten()
+            self._session.budget.shorten()
             aspect = Aspect.STOPPED
             had = f"it had {limit:.3g} s"
             error = WorkerTimeout(f"{error}{self._session.look_where()}: {had}")

@@ -166,6 +166,10 @@ def twin(module: PendingModule, here: ModuleType) -> nn.Module:
     return local.eval()
 
 
+def test_garbage_is_collected_in_a_worker(begin: Begin) -> None:
+    begin("import gc\n\nassert gc.isenabled()").load()
+
+
 def test_values_and_all_gradients_are_those_of_the_module_itself(
     session: Session, here: ModuleType
 ) -> None:

@@ -23,7 +23,6 @@ from grader.suite.marks import needs, points
 from grader.suite.modules import Module
 from grader.suite.right_results import Inputs, sizes_of_call
 from grader.suite.situations.implied import expect_right
-from grader.suite.sizes import Sizes
 
 # Larger than that of outputs: gradients are longer sums, added up in another order.
 GRADIENT_TOLERANCE = 1e-4
@@ -86,18 +85,16 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[PlannedCall, set[str
     All other parameters are frozen. Return each call with the names of what has gradients.
     """
     cases = (harness.contract, *harness.contract.variants.values())
-    contract = max(cases, key=lambda one: len(_parameters(one, one.sizes[0])))
-    # Of a model of many blocks, one block will do.
-    sizes = min(contract.sizes, key=lambda one: len(_parameters(contract, one)))
-    harness, names = harness.of(contract), _parameters(contract, sizes)
+    contract = max(cases, key=lambda one: len(_parameters(one)))
+    harness, names = harness.of(contract), _parameters(contract)
     parts = {part: None for name in names for part in (name.rpartition(".")[0], name.split(".")[0])}
     groups = [{one for one in names if one.startswith(f"{part}.") or not part} for part in parts]
-    first, planned = harness.module(sizes), []
+    first, planned = harness.module(), []
     # The same numbers each time: so all right gradients are computed at once.
     inputs = harness.smooth_inputs(first)
     grad_outputs = _draw_grad_outputs(harness, first, inputs)
     for learning, leaves in [*((some, True) for some in groups), *(({n}, False) for n in names)]:
-        call = harness.module(sizes, first.weights).call(
+        call = harness.module(weights=first.weights).call(
             inputs,
             grad_output=grad_outputs,
             frozen=[name for name in names if name not in learning],
@@ -108,8 +105,8 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[PlannedCall, set[str
     return planned
 
 
-def _parameters(contract: Contract, sizes: Sizes) -> list[str]:
-    names = contract.parameters(sizes) if contract.parameters else ()
+def _parameters(contract: Contract) -> list[str]:
+    names = contract.parameters(contract.sizes[0]) if contract.parameters else ()
     return [name for name in names if name not in contract.frozen]
 
 

@@ -166,7 +166,7 @@ test_long_sequence = claims.handles_a_long_sequence_from_its_start
 @points(2)
 def test_longer_than_anything_before(harness: Harness) -> None:
     """Far tokens count for little, nothing more: no table ends, whatever came before."""
-    one, two = Sizes(B=1, T=7, C=3, H=1), Sizes(B=1, T=7, C=10, H=2)
+    one, two = Sizes(B=1, T=7, C=3, H=1), Sizes(B=2, T=7, C=10, H=2)
     some = harness.within_reach(one.replace(T=harness.draw.integer(513, 600)), 3)
     drawn = harness.within_reach(two.replace(T=harness.draw.integer(300, 1000)), 2, learns=True)
     calls, batch = [], harness.batch

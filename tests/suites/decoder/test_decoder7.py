@@ -41,7 +41,7 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 # Dtype, mode, T, window and where it is loud; behind a window of 131, bfloat16 has no place 331.
 LOUD_AT = (
     *((dtype, mode, 11, 3, 4) for dtype in DTYPES for mode in (False, True)),
-    (torch.bfloat16, False, 257, 131, 201),
+    *((dtype, False, 257, 131, 201) for dtype in (torch.float32, torch.bfloat16)),
 )
 ENDLESS = 10**9  # a window of which nothing can be as large
 LONG = Sizes(B=1, T=23, C=6, H=2, S=1100, W=ENDLESS)  # beyond tables of the usual lengths

@@ -585,7 +585,7 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
     given = {"tokens": longer[:, :T], "num_tokens": 4}  # with room behind it, which is not ours
     for mode, how in itertools.product((False, True), ({}, {"temperature": 0.8, "top_p": 0.9})):
         for counted in (True, False):  # with gradients switched on before, and off
-            module = harness.of(generation).module(sizes).train(mode)
+            module = harness.of(generation).module(sizes.replace(L=1 + mode)).train(mode)
             calls.append(module.call({**given, **how}, report_counts=counted, detect_inplace=True))
     harness.ask()
     for call in calls:

@@ -31,7 +31,8 @@ import torch
 
 from grader.errors import GradeError
 from grader.hiring.archives import archive_contents, nested_contents
-from grader.hiring.store import BatchSettings, BatchStore, GradingResult
+from grader.hiring.batch_records import BatchSettings, GradingResult
+from grader.hiring.store import BatchStore
 from grader.kit import installed_kit
 from grader.outputs.progress_page import progress_page
 from grader.practice.history import Event, History

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from grader.errors import GradeError
+from grader.hiring.batch_records import BatchSettings, GradingResult
 from grader.hiring.candidates import Candidate, as_submission
-from grader.hiring.store import BatchSettings, BatchStore, GradingResult
+from grader.hiring.store import BatchStore
 from grader.hiring.tasks import Task, TaskOutcome
 from grader.kit import Exercise
 from grader.kit.stubs import shipped_stub

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from grader import __version__
 from grader.hiring.batch import choose_seeds
+from grader.hiring.batch_records import BatchSettings
 from grader.hiring.cluster import Cluster
 from grader.hiring.memory import memory_to_take
 from grader.hiring.process_pool import (
@@ -16,7 +17,7 @@ from grader.hiring.process_pool import (
 )
 from grader.hiring.roster import Roster
 from grader.hiring.sent import SentWork
-from grader.hiring.store import BatchSettings, BatchStore
+from grader.hiring.store import BatchStore
 from grader.hiring.takehome import GradingRules
 from grader.hiring.tasks import Capabilities, PoolSettings
 from grader.sandbox.gpu import first_gpu

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from grader.errors import GradeError
-from grader.hiring.store import SCHEMA_VERSION, expect_own_schema
+from grader.hiring.schema import SCHEMA_VERSION, expect_own_schema
 from grader.kit import Exercise
 from grader.records import EarlierSubmission
 from grader.records.beside import bounded_opening, touches_other_files

@@ -16,6 +16,7 @@ import msgspec
 
 from grader.diagnosis.edits import read_edits
 from grader.errors import GradeError
+from grader.hiring.batch_records import GradingResult
 from grader.hiring.candidates import Candidate
 from grader.hiring.comparison import compare_submissions
 from grader.hiring.earlier import EarlierSubmissions
@@ -28,7 +29,7 @@ from grader.hiring.scoring import (
     lowest_score,
     with_note_and_mark,
 )
-from grader.hiring.store import BatchStore, GradingResult
+from grader.hiring.store import BatchStore
 from grader.hiring.written import delete_stale, safe_name, write_parts
 from grader.kit import Kit
 from grader.outputs.batch_candidate import CANDIDATES_FOLDER, CandidateEntry, candidate_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from grader.hiring.store import GradingResult
+from grader.hiring.batch_records import GradingResult
 from grader.kit.stubs import digest
 from grader.records import Report, Score, Status
 

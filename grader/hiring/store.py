@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
 from grader.errors import GradeError, GraderFault
+from grader.hiring.batch_records import BatchSettings, GradingResult
 from grader.hiring.claim import lock_folder
+from grader.hiring.schema import make_or_check
 from grader.records import Report
-from grader.records.beside import bounded_opening, expect_schema, touches_other_files
+from grader.records.beside import bounded_opening, touches_other_files
 
 # What reading raises where no batch wrote what is read.
 DAMAGE_ERRORS = (
@@ -24,83 +26,13 @@ DAMAGE_ERRORS = (
     OverflowError,
     RecursionError,
 )
-SCHEMA_VERSION = 2  # the schema of every file is compared with this one, word for word
 LOCK_TIMEOUT_S = 30.0  # for another process that writes
-SCHEMA = """
-CREATE TABLE plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
-CREATE TABLE result (
-    id INTEGER PRIMARY KEY,
-    candidate TEXT NOT NULL,
-    exercise TEXT NOT NULL,
-    seed TEXT NOT NULL,
-    file TEXT NOT NULL,
-    sha256 TEXT NOT NULL,      -- of the source
-    earned INTEGER NOT NULL,
-    possible INTEGER NOT NULL,
-    report TEXT NOT NULL,      -- JSON
-    source TEXT NOT NULL,
-    note TEXT NOT NULL,
-    unread INTEGER NOT NULL,
-    UNIQUE (candidate, exercise, seed)
-);
-CREATE TABLE candidate (key TEXT PRIMARY KEY, name TEXT NOT NULL);
-CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
 RESULTS_QUERY = (
     "SELECT {} FROM result WHERE candidate = coalesce(:candidate_key, candidate) "
     "ORDER BY candidate, exercise, seed"
 )
 
 INODE_FACT = "inode"  # of the file, which nobody can know who made one elsewhere
-
-
-class BatchSettings(msgspec.Struct, frozen=True):
-    """The settings of every result of a batch, which stay the same when the batch is resumed.
-
-    Attributes:
-        takehome: What was sent, as TOML, without weights and rules; empty for plain exercises.
-        exercises: The names of the exercises.
-        seeds: The seeds of the gradings, the same for all candidates.
-        isolation: The level of confinement.
-        device: The device on which tensors lay.
-        timeout: The time limit of one check, in seconds.
-        memory: The memory limit of a submission, in MiB.
-        grader: The version of this package.
-        torch: The version of torch.
-        kit: The digest of the suites and rules by which the kit judges.
-        submissions: The folder that everything was handed in to.
-    """
-
-    takehome: str
-    exercises: tuple[str, ...]
-    seeds: tuple[int, ...]
-    isolation: str
-    device: str
-    timeout: float
-    memory: int
-    grader: str
-    torch: str
-    kit: str
-    submissions: str = ""
-
-
-class GradingResult(msgspec.Struct, frozen=True):
-    """One grading of a batch.
-
-    Attributes:
-        candidate: The candidate's key, which stays the same whatever the name is.
-        note: Where the file was found, if under another name.
-        unread: Whether there was a file that could not be read.
-    """
-
-    candidate: str
-    exercise: str
-    seed: int
-    file: str
-    report: Report
-    source: str
-    note: str = ""
-    unread: bool = False
 
 
 class BatchStore:
@@ -125,7 +57,7 @@ class BatchStore:
             self._connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
             try:
                 with bounded_opening(self._connection):
-                    self._make()
+                    make_or_check(self._connection, path)
                 if is_new:
                     self.keep(INODE_FACT, str(path.stat().st_ino))
             except BaseException:
@@ -349,38 +281,6 @@ class BatchStore:
                 f"`{self.path}` cannot be written: {error}; mend that, then run the same command "
                 "to continue"
             ) from None
-
-    def _make(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-        with self._connection, closing(self._connection.cursor()) as cursor:
-            version = cursor.execute("PRAGMA user_version").fetchone()[0]
-            if version > SCHEMA_VERSION:
-                raise GradeError(
-                    f"`{self.path}` is from a newer version of `attention-drills`: update it"
-                )
-            if 0 < version < SCHEMA_VERSION:
-                raise GradeError(
-                    f"`{self.path}` is from an older version of `attention-drills`: go on with "
-                    "that, or choose another folder with --out"
-                )
-            if version < SCHEMA_VERSION:
-                for statement in SCHEMA.split(";"):
-                    cursor.execute(statement)
-                cursor.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        expect_own_schema(self._connection)
-
-
-def expect_own_schema(connection: sqlite3.Connection) -> None:
-    """Check that a database is laid out as a batch's store.
-
-    Raises:
-        sqlite3.DatabaseError: It is not.
-    """
-    expect_schema(connection, _lay_out)
-
-
-def _lay_out(connection: sqlite3.Connection) -> None:
-    connection.executescript(SCHEMA)
 
 
 def expect_own_folder(folder: Path, submissions: Path) -> None:

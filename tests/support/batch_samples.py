@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.grading import Options, grade
+from grader.hiring.batch_records import GradingResult
 from grader.hiring.scoring import NOT_GRADED, lowest_score
-from grader.hiring.store import GradingResult
 from grader.kit import Kit, installed_kit
 from grader.outputs.batch_candidate import CandidateEntry, candidate_page
 from grader.outputs.batch_ideas import Ideas

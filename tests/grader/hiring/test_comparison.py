@@ -14,9 +14,10 @@ import pytest
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.hiring import earlier
+from grader.hiring.batch_records import GradingResult
 from grader.hiring.comparison import compare_submissions
 from grader.hiring.earlier import read_earlier
-from grader.hiring.store import BatchStore, GradingResult
+from grader.hiring.store import BatchStore
 from grader.records import SimilarPair
 from tests.support.disguises import disguise
 from tests.support.independent import KIN, KIT, answers, solution_of, stub_of

@@ -13,8 +13,8 @@ from msgspec import structs
 from grader import __version__
 from grader.errors import GradeError
 from grader.hiring.batch import choose_seeds
+from grader.hiring.batch_records import BatchSettings
 from grader.hiring.pack import make_takehome, record_path
-from grader.hiring.store import BatchSettings
 from grader.hiring.takehome import GradingRules, TakehomeItem, read_takehome
 from grader.kit import load_kit
 from tests.support.paths import ROOT

@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
+from grader.hiring.batch_records import BatchSettings, GradingResult
 from grader.hiring.candidates import Candidate
 from grader.hiring.choosing import HandedFile
 from grader.hiring.results import BatchResults
-from grader.hiring.store import BatchSettings, BatchStore, GradingResult
+from grader.hiring.store import BatchStore
 from grader.kit import Kit, load_kit
 from grader.outputs.batch_candidate import CandidateEntry
 from grader.outputs.batch_counts import (

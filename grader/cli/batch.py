@@ -18,7 +18,7 @@ from grader.cli.batch_progress import (
 from grader.cli.moved import CommandWithMovedOptions
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import isolation_option, warn_of_untried_versions
-from grader.hiring.store import BatchStore, expect_own_folder
+from grader.hiring.store import BatchStore
 
 FORMS = ("feedback", "excel", "canvas", "moodle", "gradescope", "exercism", "junit")
 
@@ -118,7 +118,7 @@ def run(
     Exit codes: 0 all graded, 1 somebody handed in nothing that can be graded, 2 usage,
     3 could not grade.
     """
-    from grader.hiring.beginning import begin_batch, pool_for, pool_settings
+    from grader.hiring.beginning import begin_batch, expect_own_folder, pool_for, pool_settings
     from grader.hiring.earlier import read_earlier
     from grader.hiring.results import BatchResults
     from grader.hiring.roster import read_roster

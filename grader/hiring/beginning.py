@@ -1,10 +1,11 @@
-"""The beginning of a batch: its processes, its seeds, and the settings that all results share."""
+"""The beginning of a batch: its folder, processes and seeds, and the settings of all results."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from grader import __version__
+from grader.errors import GradeError
 from grader.hiring.batch import choose_seeds
 from grader.hiring.batch_records import BatchSettings
 from grader.hiring.cluster import Cluster
@@ -113,3 +114,27 @@ def _submissions_folder(submissions: Path, store: BatchStore) -> str:
     if known is not None and not Path(known.submissions).is_dir():
         return known.submissions
     return str(submissions.resolve())
+
+
+def expect_own_folder(folder: Path, submissions: Path) -> None:
+    """Check that a folder for results, should it lie within the submissions, is nobody's of them.
+
+    Raises:
+        GradeError: It lies there and holds what no batch here has begun.
+    """
+    place = folder.parent.resolve() / folder.name
+    if not place.is_relative_to(submissions.resolve()):
+        return
+    if place.is_symlink() or (place.is_dir() and any(place.iterdir()) and not _is_begun(place)):
+        raise GradeError(
+            f"`{folder}` lies in `{submissions}`, and no batch was begun in it: somebody handed it "
+            "in; choose another folder with --out"
+        )
+
+
+def _is_begun(folder: Path) -> bool:
+    path = folder / "results.sqlite"
+    if not path.is_file():
+        return False
+    with BatchStore(path) as store:
+        return store.was_begun_here()

@@ -281,27 +281,3 @@ class BatchStore:
                 f"`{self.path}` cannot be written: {error}; mend that, then run the same command "
                 "to continue"
             ) from None
-
-
-def expect_own_folder(folder: Path, submissions: Path) -> None:
-    """Check that a folder for results, should it lie within the submissions, is nobody's of them.
-
-    Raises:
-        GradeError: It lies there and holds what no batch here has begun.
-    """
-    place = folder.parent.resolve() / folder.name
-    if not place.is_relative_to(submissions.resolve()):
-        return
-    if place.is_symlink() or (place.is_dir() and any(place.iterdir()) and not _is_begun(place)):
-        raise GradeError(
-            f"`{folder}` lies in `{submissions}`, and no batch was begun in it: somebody handed it "
-            "in; choose another folder with --out"
-        )
-
-
-def _is_begun(folder: Path) -> bool:
-    path = folder / "results.sqlite"
-    if not path.is_file():
-        return False
-    with BatchStore(path) as store:
-        return store.was_begun_here()

@@ -25,8 +25,9 @@ from msgspec.structs import replace
 from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
 from grader.hiring.batch_records import BatchSettings
+from grader.hiring.beginning import expect_own_folder
 from grader.hiring.process_pool import GradingPool, max_wall_s
-from grader.hiring.store import BatchStore, expect_own_folder
+from grader.hiring.store import BatchStore
 from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
 from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit

@@ -19,7 +19,8 @@ import torch
 
 from grader.grading import Options, grade
 from grader.hiring.batch import remaining_tasks
-from grader.hiring.candidates import as_submission, find_candidates
+from grader.hiring.candidates import find_candidates
+from grader.hiring.handed import as_submission
 from grader.kit import Exercise, installed_kit, load_kit
 from grader.records import Explain
 from grader.sandbox.process import Sandbox

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from grader.errors import GradeError
 from grader.hiring.batch_records import BatchSettings, GradingResult
-from grader.hiring.candidates import Candidate, as_submission
+from grader.hiring.candidates import Candidate
+from grader.hiring.handed import as_submission
 from grader.hiring.store import BatchStore
 from grader.hiring.tasks import Task, TaskOutcome
 from grader.kit import Exercise

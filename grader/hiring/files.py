@@ -69,6 +69,11 @@ def archive_ending(name: str) -> str:
     return max(fitting, key=len, default="")
 
 
+def is_folder(entry: Path) -> bool:
+    """Return whether an entry is a folder itself; links are not followed, which may raise."""
+    return not entry.is_symlink() and entry.is_dir()
+
+
 def folder_contents(folder: Path, entries: Iterable[Path] = ()) -> Contents:
     """Return a folder's files; links are passed over, wherever they point.
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from grader.errors import GradeError, MachineBusy, TakesLong
 from grader.grading import Options, choose_device, grade
-from grader.hiring.candidates import as_submission
+from grader.hiring.handed import as_submission
 from grader.hiring.tasks import Capabilities, PoolSettings, Task, TaskOutcome
 from grader.kit import load_kit
 from grader.kit.stubs import kit_digest

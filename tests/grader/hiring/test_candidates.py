@@ -20,13 +20,8 @@ import pytest
 from grader.errors import GradeError
 from grader.hiring import archives, files
 from grader.hiring.batch import remaining_tasks, select_candidates
-from grader.hiring.candidates import (
-    MAX_TEXT_CHARS,
-    Candidate,
-    ListedPerson,
-    find_candidates,
-    read_names,
-)
+from grader.hiring.candidates import Candidate, ListedPerson, find_candidates, read_names
+from grader.hiring.handed import MAX_TEXT_CHARS
 from tests.support.hostile import own_cost
 
 BOTH = ("exercise3", "bug7")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GradeError
-from grader.hiring.candidates import ListedPerson, as_submission, find_candidates, read_names
+from grader.hiring.candidates import ListedPerson, find_candidates, read_names
+from grader.hiring.handed import as_submission
 from grader.hiring.roster import read_roster
 from grader.kit import installed_kit
 from grader.outputs.gradebook import render_gradebook

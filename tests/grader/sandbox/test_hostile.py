@@ -11,7 +11,8 @@ import pytest
 
 from grader.grading import Options, grade
 from grader.hiring.batch import remaining_tasks
-from grader.hiring.candidates import as_submission, find_candidates
+from grader.hiring.candidates import find_candidates
+from grader.hiring.handed import as_submission
 from grader.kit import installed_kit
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission

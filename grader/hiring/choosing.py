@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from pathlib import Path, PurePosixPath
+from functools import cache
+from pathlib import PurePosixPath
 
 from grader.errors import GradeError
 from grader.hiring.archives import nested_contents
-from grader.hiring.downloads import own_name
 from grader.hiring.files import Contents, Reader
+from grader.hiring.lazy_file import LazyFile
 from grader.outputs.sanitise import show_invisible
-from grader.submission import SourceProblem, Submission, escape_undecodable, parse, submission_of
+from grader.submission import escape_undecodable
 
 MAX_FILES_READ = 40  # of one candidate
 MAX_FILES_NAMED = 5  # in one message
@@ -79,44 +78,6 @@ def choose_files(
     return {name: chooser.choose(name, stubs.get(name, "")) for name in exercises}
 
 
-class _LazyFile:
-    """A file that is read and parsed on demand, at most once."""
-
-    def __init__(self, path: PurePosixPath, read: Reader) -> None:
-        self.path = path
-        self.read = read
-        self.stem = own_stem(path)
-
-    @cached_property
-    def source(self) -> str | None:
-        """The file's text; None where it cannot be read."""
-        return self._submission.source if self._submission else None
-
-    @cached_property
-    def defined(self) -> dict[str, ast.AST]:
-        """The classes and functions that the file defines; none where it does not parse."""
-        return _definitions(self._submission) if self._submission else {}
-
-    @cached_property
-    def _submission(self) -> Submission | None:
-        try:
-            return submission_of(Path(self.path.name), self.read())
-        except GradeError:
-            return None
-
-    def is_as_sent(self, stub: str) -> bool:
-        """Return whether classes and functions are the stub's, but for comments and docstrings.
-
-        Other code, as in further cells of a notebook, does not count.
-        """
-        if not stub or self.source == stub:
-            return bool(stub)
-        sent = _definitions(Submission(Path("stub.py"), stub))
-        return self.defined.keys() == sent.keys() and all(
-            _is_same_code(self.defined[name], sent[name]) for name in sent
-        )
-
-
 class _Chooser:
     """Chooses among the files of one candidate."""
 
@@ -127,7 +88,7 @@ class _Chooser:
         self._exercises = exercises
         self._defines = defines
         self._files = [
-            _LazyFile(path, read)
+            LazyFile(path, read)
             for path, read in contents.files.items()
             if not path.name.startswith("test_")
         ]
@@ -173,7 +134,7 @@ class _Chooser:
 
     def _notes(
         self,
-        possible_files: Sequence[_LazyFile],
+        possible_files: Sequence[LazyFile],
         exercise: str,
         stub: str,
         required_names: Set[str],
@@ -194,7 +155,7 @@ class _Chooser:
             yield f"left aside: {_some_listed(_printable_path(f.path) for f in self._unclaimed)}"
 
     def _nothing(
-        self, exercise: str, required_names: Set[str], fitting: Sequence[_LazyFile], rival: str
+        self, exercise: str, required_names: Set[str], fitting: Sequence[LazyFile], rival: str
     ) -> HandedFile:
         """Return a ``HandedFile`` that has no file, only the reason why there is none."""
         if fitting:
@@ -218,25 +179,20 @@ class _Chooser:
         return replace(found, name=_printable_path(meant[0])) if meant else found
 
 
-def own_stem(path: PurePosixPath) -> str:
-    """Return the name of a file as its author gave it, without its ending."""
-    return PurePosixPath(own_name(path.name)).stem
-
-
-def _rank(one: _LazyFile, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
+def _rank(one: LazyFile, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
     """Return a sort key; the file with the lowest is the one that was meant."""
     holds = _name_contains(one.path, exercise)
     exact = one.stem == exercise
     return one.is_as_sent(stub), one.source is None, not exact, not holds, len(one.path.parts)
 
 
-def _copy_numbers(one: _LazyFile) -> list[tuple[str, int, str]]:
+def _copy_numbers(one: LazyFile) -> list[tuple[str, int, str]]:
     """Return a sort key by the numbers in a path: a later copy has a higher one."""
     parts = re.findall(r"([^0-9]*)([0-9]*)", str(one.path))
     return [(text, len(digits.lstrip("0")), digits.lstrip("0")) for text, digits in parts]
 
 
-def _where_found(one: _LazyFile, exercise: str, required_names: Set[str]) -> list[str]:
+def _where_found(one: LazyFile, exercise: str, required_names: Set[str]) -> list[str]:
     """Return where a file was found, if under another name."""
     if one.stem == exercise:
         return []
@@ -247,11 +203,11 @@ def _where_found(one: _LazyFile, exercise: str, required_names: Set[str]) -> lis
     ]
 
 
-def _found_as(one: _LazyFile) -> str:
+def _found_as(one: LazyFile) -> str:
     return f"found as `{_printable_path(one.path)}`"
 
 
-def _handed_file(one: _LazyFile, notes: Iterable[str]) -> HandedFile:
+def _handed_file(one: LazyFile, notes: Iterable[str]) -> HandedFile:
     return HandedFile(_printable_path(one.path), one.read, note="; ".join(notes))
 
 
@@ -272,31 +228,6 @@ def _name_contains(path: PurePosixPath, exercise: str) -> bool:
 @cache
 def _pattern(exercise: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z0-9]){re.escape(exercise.lower())}(?![a-z0-9])")
-
-
-def _definitions(submission: Submission) -> dict[str, ast.AST]:
-    """Return the classes and functions of a file, by name; none where it does not parse."""
-    try:
-        tree = parse(submission)
-    except SourceProblem:
-        return {}
-    kinds = (ast.ClassDef, ast.FunctionDef)
-    return {node.name: node for node in tree.body if isinstance(node, kinds)}
-
-
-def _is_same_code(one: ast.AST, other: ast.AST) -> bool:
-    """Return whether two pieces of code are the same but for comments and docstrings."""
-    try:
-        return ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(other))
-    except (RecursionError, ValueError):  # ValueError: a number too long to be written
-        return False
-
-
-def _without_docstrings(tree: ast.AST) -> ast.AST:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            del node.body[0]
-    return tree
 
 
 def _quoted_names(words: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.hiring.archives import archive_contents
-from grader.hiring.choosing import HandedFile, choose_files, own_stem
+from grader.hiring.choosing import HandedFile, choose_files
 from grader.hiring.files import (
     Contents,
     archive_ending,
@@ -21,6 +21,7 @@ from grader.hiring.files import (
     is_source_file,
     read_file,
 )
+from grader.hiring.lazy_file import own_stem
 from grader.outputs.sanitise import show_invisible
 from grader.submission import Submission, escape_undecodable, submission_of
 

@@ -89,12 +89,16 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[PlannedCall, set[str
     harness, names = harness.of(contract), _parameters(contract)
     parts = {part: None for name in names for part in (name.rpartition(".")[0], name.split(".")[0])}
     groups = [{one for one in names if one.startswith(f"{part}.") or not part} for part in parts]
-    first, planned = harness.module(), []
+    every = [*((some, True) for some in groups), *(({name}, False) for name in names)]
+    if not every:
+        return []
     # The same numbers each time: so all right gradients are computed at once.
-    inputs = harness.smooth_inputs(first)
-    grad_outputs = _draw_grad_outputs(harness, first, inputs)
-    for learning, leaves in [*((some, True) for some in groups), *(({n}, False) for n in names)]:
-        call = harness.module(weights=first.weights).call(
+    weights, planned = harness.weights(harness.sizes), []
+    modules = [harness.module(weights=weights) for _ in every]
+    inputs = harness.smooth_inputs(modules[0])
+    grad_outputs = _draw_grad_outputs(harness, modules[0], inputs)
+    for module, (learning, leaves) in zip(modules, every, strict=True):
+        call = module.call(
             inputs,
             grad_output=grad_outputs,
             frozen=[name for name in names if name not in learning],

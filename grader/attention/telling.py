@@ -140,7 +140,7 @@ def diagnose(
             else ""
         )
         if not any(found.sets):
-            lost = {check.name for check in checks if check.is_lost}
+            lost = {check.name for check in checks if check.verdict is not Verdict.PASS}
             found = _by_edits(found, check_exchanges, session, exercise, lost)
     if any(found.sets):
         cause = cause_of(found, explain)
@@ -179,7 +179,7 @@ def _by_edits(
     """Return the exercise's known mistakes that reproduce the submission; else ``found``.
 
     These mistakes are edits of the solution; those of the exercise that a fix-it exercise is like
-    come second. ``lost`` names the checks that were lost.
+    come second. ``lost`` names the checks that were not passed.
     """
     for one in filter(None, (exercise, exercise.like)):
         edits = explain_by_edits(

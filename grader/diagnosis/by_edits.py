@@ -59,8 +59,8 @@ def explain_by_edits(
         mistakes: File of the exercise's known mistakes.
         checks: What each check asked of the submission, with the answers.
         device: Device on which the submission had its tensors.
-        lost: Names of the checks that the submission lost; mistakes that lose one of these are
-            tried first.
+        lost: Names of the checks that the submission did not pass; mistakes that lose one of these
+            are tried first.
 
     Raises:
         GradeError: The file of known mistakes is damaged.
@@ -88,7 +88,7 @@ class EditSearch:
         source: Source of the solution.
         units: What the submission was asked, and what it answered, in parts that can be repeated.
         device: Device on which the submission had its tensors.
-        lost: Names of the checks that the submission lost.
+        lost: Names of the checks that the submission did not pass.
         limit: Seconds of processor time after which the search ends.
         change: What else is changed in the solution's module, whatever is edited.
     """
@@ -189,15 +189,16 @@ class EditSearch:
         return found, False
 
     def _pairs(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> Sequence[Mistakes]:
-        """Return the pairs of mistakes that may have given the wrong answers."""
+        """Return the pairs of mistakes that may have given the wrong answers.
+
+        Of each, the submission did not pass the check that it is known to lose.
+        """
         if not evidence:
             return []
-        planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
+        likely = [mistake for mistake in known if self._are_likely((mistake,))]
+        planted = {one: replay for one in likely if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
-        pairs = likely_pairs(self._solution, planted, evidence, self._right)
-        # Where two mistakes show everywhere, no unit contradicts them; but the checks do that each
-        # is known to lose.
-        return sorted(pairs, key=lambda pair: not self._are_likely(pair))[:MAX_PAIRS]
+        return likely_pairs(self._solution, planted, evidence, self._right)[:MAX_PAIRS]
 
     def _shows(self, mistake: EditMistake) -> bool:
         """Return whether a mistake changes by itself what the submission did not answer rightly."""
@@ -208,7 +209,7 @@ class EditSearch:
         )
 
     def _are_likely(self, mistakes: Mistakes) -> bool:
-        """Return whether the submission lost the checks that these mistakes are known to lose."""
+        """Return whether the submission passed no check that these mistakes are known to lose."""
         return not self._lost or all(one.loses in self._lost for one in mistakes)
 
     def _fits(self, replay: Replay, evidence: list[ReplayUnit]) -> bool:

@@ -37,9 +37,9 @@ MIN_EXTRA_FEATURES = 12  # beyond the number of positions, where weights are dro
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
 EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
-LONG_DROPPING_T = (
-    129  # positions, hardly more where weights are dropped: with as many features, it costs T³
-)
+# Positions, hardly more where weights are dropped: with as many features, it costs T³, and most in
+# bfloat16, whose products are slow.
+LONG_DROPPING_T = {"float32": 129, "float64": 129, "bfloat16": 32}
 LONG_DROPOUT_RATE = 0.97  # of a long sequence
 MAX_DRAWS = 3  # for one that shows what was dropped: where none does, none of twenty did
 
@@ -190,7 +190,8 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         wide = draw.integer(129, 255) if D > 1024 else wide
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the value vectors have to be independent
-        T = LONG_DROPPING_T + T % SHORT_T if T > LONG_DROPPING_T else T
+        longest = LONG_DROPPING_T[row["dtype"]]
+        T = longest + T % SHORT_T if longest < T else T
         D = max(D, T + MIN_EXTRA_FEATURES)
         D = EXACT_WIDTH if row["dtype"] == "float64" and D <= EXACT_WIDTH else D
     C, H = _heads(draw, row, D)

@@ -20,6 +20,8 @@ LARGE_BATCH_RANGE = (8, 24)  # sequences, where there are few positions
 ABOVE_8_H_RANGE = (9, 16)
 MANY_SCORES_T = 250  # positions, above which 5 sequences have more than 2**18 scores
 SQUARE_WIDTHS = (4, 16, 64)  # head sizes whose square root is exact in every dtype
+# Products in bfloat16 take ten times as long as in float32 on most processors.
+MAX_B_IN_BFLOAT16 = 3  # of a large batch
 
 
 def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
@@ -99,7 +101,7 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
-        "square": SQUARE_WIDTHS[draw.integer(0, 1 if "H" in row else 2)],
+        "square": _square_width(draw, row),
         "large": _large_width(draw, row, T),
         "above 127": draw.integer(128, 136),
         "above 1024": draw.integer(1025, 1100),
@@ -122,6 +124,11 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
         case "large":
             return draw.integer(65, 300)
     return width if level == "as C" else int(level)
+
+
+def _square_width(draw: Draw, row: Row) -> int:
+    drawn = SQUARE_WIDTHS[draw.integer(0, 1 if "H" in row else 2)]
+    return SQUARE_WIDTHS[0] if "H" in row and row["dtype"] == "bfloat16" else drawn
 
 
 def _large_width(draw: Draw, row: Row, T: int) -> int:
@@ -171,5 +178,7 @@ def draw_batch(draw: Draw, row: Row, T: int) -> int:
 
 def _large_batch(draw: Draw, row: Row, T: int) -> int:
     if T > LONG_T:
-        return 5 if T > MANY_SCORES_T and row.get("H", "one") == "one" else 3
-    return draw.integer(*LARGE_BATCH_RANGE) if T < SHORT_T else draw.integer(3, 5)
+        B = 5 if T > MANY_SCORES_T and row.get("H", "one") == "one" else 3
+    else:
+        B = draw.integer(*LARGE_BATCH_RANGE) if T < SHORT_T else draw.integer(3, 5)
+    return min(B, MAX_B_IN_BFLOAT16) if row["dtype"] == "bfloat16" else B

@@ -318,6 +318,16 @@ def test_mistake_whose_check_was_passed_is_named_only_if_no_other_is() -> None:
     assert search_among(set(), *edits) == ("one", "other")
 
 
+def test_two_mistakes_are_looked_for_only_where_no_check_of_either_was_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[dict[EditMistake, Replay]] = []
+    monkeypatch.setattr(by_edits, "likely_pairs", lambda *given: asked.append(given[1]) or [])
+    edits = [(n, f"test_{n}", gives) for n, gives in (("a", "3"), ("b", "4"), ("c", "5"))]
+    assert search_among({"test_a", "test_c"}, *edits) == ()
+    assert [[one.name for one in known] for known in asked] == [["a", "c"]]
+
+
 def test_endless_source_ends() -> None:
     assert Replay.of("while True: pass") is None
     assert Replay.of("sum(1 for _ in iter(int, 1))") is None

@@ -56,6 +56,13 @@ def test_where_layers_are_few_there_are_above_a_thousand_features(
     assert any(max(one.C, one.get("E", 0)) > 1024 for one in sizes)
 
 
+@pytest.mark.parametrize("name", ["exercise3", "decoder8"])
+def test_products_in_bfloat16_are_small(name: str, situations: Situations) -> None:
+    for one in [one for seed in (1, *SEEDS) for one in situations(name, seed)]:
+        weights = sum(weight.numel() for weight in one.weights.values())
+        assert one.dtype != torch.bfloat16 or weights * one.sizes.B * one.sizes.T < 5e6
+
+
 @pytest.mark.parametrize("name", ["exercise5", "exercise6", "decoder1"])
 def test_more_than_eight_heads_have_several_features(name: str, situations: Situations) -> None:
     sizes = [one.sizes for one in situations(name, SEEDS[0])]

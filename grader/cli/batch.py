@@ -120,6 +120,7 @@ def run(
     """
     from grader.hiring.beginning import begin_batch, expect_own_folder, pool_for, pool_settings
     from grader.hiring.earlier import read_earlier
+    from grader.hiring.gradebook import Gradebook
     from grader.hiring.results import BatchResults
     from grader.hiring.roster import read_roster
     from grader.hiring.sent import what_was_sent
@@ -141,9 +142,8 @@ def run(
             if regrade:
                 store.forget((one.key, name) for one in roster.chosen for name in sent.weights)
             changes = handle_changed_files(roster, store)
-            results = BatchResults(
-                store, roster.everyone, sent.weights, kit, roster.ids, changes, sent.rules.depth
-            )
+            gradebook = Gradebook(store, roster.everyone, sent.weights, kit, changes)
+            results = BatchResults(gradebook, roster.ids, sent.rules.depth)
             progress = grade_and_tell(pool, roster.chosen, seeds, store, results, out)
         write_and_tell(results, out, forms, earlier)
         return sum_up(progress, seeds, roster, store)

@@ -56,7 +56,9 @@ def grade_and_tell(
             results.write_gradebook(out)
             tell_stopped(progress)
             raise click.exceptions.Exit(130) from None
-    results.explain_missing({(task.candidate, task.exercise): why for task, why in progress.faults})
+    results.book.explain_missing(
+        {(task.candidate, task.exercise): why for task, why in progress.faults}
+    )
     for reason in pool.left_out.values():
         complain(reason)
     return progress
@@ -77,7 +79,7 @@ def write_and_tell(
     for path in results.write(out, forms, results.compare(earlier)):
         echo(f"wrote `{path}`")
         warn_of_missing_ids(path, results.without_id(path.stem))
-    tell_of_rows(results.exercises, results.rows())
+    tell_of_rows(results.book.exercises, results.book.rows())
 
 
 @contextmanager

@@ -77,14 +77,14 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
     Example: grade batch explain ada
     """
     from grader.hiring.candidates import Candidate
-    from grader.hiring.results import BatchResults
+    from grader.hiring.gradebook import Gradebook
     from grader.hiring.scoring import lowest_reports
 
     kit = kit_in_use(kit_path)
     with open_batch(out) as store:
         key, weights = _find_candidate(name, store), store.weights()
         candidate = Candidate(store.names()[key], {}, key)
-        row = BatchResults(store, [candidate], weights, kit).row_of(candidate)
+        row = Gradebook(store, [candidate], weights, kit).row_of(candidate)
         reports = {one.exercise: one for one in lowest_reports(list(store.results(key)))}
     echo(row.candidate)
     for (exercise, weight), score in zip(weights.items(), row.scores, strict=True):

@@ -22,14 +22,14 @@ def status(out: Path, kit_path: Path | None) -> None:
     Example: grade batch status
     """
     from grader.hiring.candidates import Candidate
-    from grader.hiring.results import BatchResults
+    from grader.hiring.gradebook import Gradebook
 
     with open_batch(out) as store:
         names, weights, done = store.names(), store.weights(), store.done()
         settings, command = store.known_settings(), store.fact("command")
         seeds = settings.seeds if settings else ()
         candidates = [Candidate(name, {}, key) for key, name in names.items()]
-        rows = BatchResults(store, candidates, weights, kit_in_use(kit_path)).rows()
+        rows = Gradebook(store, candidates, weights, kit_in_use(kit_path)).rows()
         is_busy = store.is_locked()
     people = "candidate" if len(names) == 1 else "candidates"
     asked = len(names) * len(weights) * len(seeds)

@@ -21,6 +21,7 @@ import pytest
 from grader.hiring.batch_records import BatchSettings, GradingResult
 from grader.hiring.candidates import Candidate
 from grader.hiring.choosing import HandedFile
+from grader.hiring.gradebook import Gradebook
 from grader.hiring.results import BatchResults
 from grader.hiring.store import BatchStore
 from grader.kit import Kit, load_kit
@@ -224,7 +225,7 @@ def test_numbers_say_nothing_of_names_and_stay_whoever_comes(tmp_path: Path) -> 
         with BatchStore(tmp_path / "results.sqlite") as store:
             store.begin_or_resume(settings)
             store.record_names({one.key: one.name for one in people})
-            results = BatchResults(store, people, {"double": 1.0}, load_kit(TINY_KIT))
+            results = BatchResults(Gradebook(store, people, {"double": 1.0}, load_kit(TINY_KIT)))
             list(results.write(tmp_path))
         return rows_of((tmp_path / "report.html").read_text(encoding="utf-8"))
 
@@ -411,7 +412,7 @@ def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> No
         store.begin_or_resume(settings)
         for name, (report, source) in doubles.items():
             store.add(GradingResult(name, "double", 1, "double.py", report, source))
-        results = BatchResults(store, candidates, {"double": 1.0}, load_kit(TINY_KIT))
+        results = BatchResults(Gradebook(store, candidates, {"double": 1.0}, load_kit(TINY_KIT)))
         written = list(results.write(tmp_path / "out"))
     assert tmp_path / "out" / "report.html" in written
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

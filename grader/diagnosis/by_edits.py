@@ -191,14 +191,17 @@ class EditSearch:
     def _pairs(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> Sequence[Mistakes]:
         """Return the pairs of mistakes that may have given the wrong answers.
 
-        Of each, the submission did not pass the check that it is known to lose.
+        Of at least one of the two, the submission did not pass the check that it is known to lose;
+        pairs of which it passed neither check come first.
         """
         if not evidence:
             return []
-        likely = [mistake for mistake in known if self._are_likely((mistake,))]
-        planted = {one: replay for one in likely if (replay := self._planted((one,))) is not None}
+        planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
-        return likely_pairs(self._solution, planted, evidence, self._right)[:MAX_PAIRS]
+        likely = {one for one in planted if self._are_likely((one,))}
+        pairs = likely_pairs(self._solution, planted, evidence, self._right)
+        found = [pair for pair in pairs if not likely.isdisjoint(pair)]
+        return sorted(found, key=lambda pair: not likely.issuperset(pair))[:MAX_PAIRS]
 
     def _shows(self, mistake: EditMistake) -> bool:
         """Return whether a mistake changes by itself what the submission did not answer rightly."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -318,14 +321,17 @@ def test_mistake_whose_check_was_passed_is_named_only_if_no_other_is() -> None:
     assert search_among(set(), *edits) == ("one", "other")
 
 
-def test_two_mistakes_are_looked_for_only_where_no_check_of_either_was_passed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[dict[EditMistake, Replay]] = []
-    monkeypatch.setattr(by_edits, "likely_pairs", lambda *given: asked.append(given[1]) or [])
-    edits = [(n, f"test_{n}", gives) for n, gives in (("a", "3"), ("b", "4"), ("c", "5"))]
-    assert search_among({"test_a", "test_c"}, *edits) == ()
-    assert [[one.name for one in known] for known in asked] == [["a", "c"]]
+def test_of_two_mistakes_one_at_least_lost_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[list[str]] = []
+
+    def fitting(self: EditSearch, sets: Iterable[Sequence[EditMistake]], _: object) -> Any:
+        tried.append(["".join(one.name for one in mistakes) for mistakes in sets])
+        return [], False
+
+    monkeypatch.setattr(by_edits, "likely_pairs", lambda _, known, *units: combinations(known, 2))
+    monkeypatch.setattr(EditSearch, "_fitting", fitting)
+    assert search_among({"a", "c"}, *((name, name, "3") for name in "abcd")) == ()
+    assert tried[:2] == [["a", "c", "b", "d"], ["ac", "ab", "ad", "cb", "cd"]]
 
 
 def test_endless_source_ends() -> None:

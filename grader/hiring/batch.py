@@ -14,6 +14,7 @@ from grader.hiring.batch_records import BatchSettings, GradingResult
 from grader.hiring.candidates import Candidate
 from grader.hiring.handed import as_submission
 from grader.hiring.store import BatchStore
+from grader.hiring.takehome import SEED_BITS
 from grader.hiring.tasks import Task, TaskOutcome
 from grader.kit import Exercise
 from grader.kit.stubs import shipped_stub
@@ -84,7 +85,7 @@ def choose_seeds(
     """
     if begun is not None and len(begun.seeds) == count:
         return begun.seeds
-    first = secrets.randbits(32) if packed is None else packed
+    first = secrets.randbits(SEED_BITS) if packed is None else packed
     return tuple(range(first, first + count))
 
 

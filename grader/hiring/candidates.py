@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,8 +18,10 @@ from grader.hiring.files import archive_ending, is_folder, is_source_file
 from grader.hiring.handed import find_files
 from grader.outputs.sanitise import composed, looks, show_invisible, show_spelling
 from grader.submission import escape_undecodable
+from grader.submission.reading import read_bounded
 
 NUMBERED = re.compile(r" \(\w+\)$")  # ends a name that somebody shares, or chose to look so
+MAX_NAMES_BYTES = 8 << 20
 TOOL_FILES = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # made by tools, not people
 
 
@@ -206,17 +209,18 @@ def read_names(path: Path) -> dict[str, ListedPerson]:
         GradeError: The path is no such file, a name is empty, or two people share a file or an id.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [
-                (
-                    composed(row["file"].strip()),
-                    show_invisible(composed(row["name"].strip())),
-                    show_invisible((row.get("id") or "").strip()),
-                )
-                for row in csv.DictReader(file)
-            ]
-    except OSError as error:
-        raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
+        data = read_bounded(path, MAX_NAMES_BYTES, "a list of names")
+        if len(data) > MAX_NAMES_BYTES:
+            raise GradeError(f"`{path}` is larger than {MAX_NAMES_BYTES >> 20} MiB; leave out some")
+        file = io.StringIO(data.decode("utf-8-sig"), newline="")
+        rows = [
+            (
+                composed(row["file"].strip()),
+                show_invisible(composed(row["name"].strip())),
+                show_invisible((row.get("id") or "").strip()),
+            )
+            for row in csv.DictReader(file)
+        ]
     except (KeyError, AttributeError, UnicodeDecodeError, csv.Error):
         raise GradeError(
             f"`{path}` is not a CSV file with the columns `file` and `name`, in UTF-8"

@@ -16,7 +16,7 @@ import msgspec
 from grader import __version__
 from grader.errors import GradeError
 from grader.hiring.contents import bundle_files
-from grader.hiring.takehome import Takehome, TakehomeItem, record_problems
+from grader.hiring.takehome import SEED_BITS, Takehome, TakehomeItem, record_problems
 from grader.kit import MANIFEST, Exercise, Kit
 
 
@@ -53,7 +53,7 @@ def make_takehome(
         grader=__version__,
         archive=out.name,
         sha256="",
-        seed=secrets.randbits(53),
+        seed=secrets.randbits(SEED_BITS),
         sent=_takehome_items(chosen, weights or {}),
     )
     for fault in record_problems(draft):

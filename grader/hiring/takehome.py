@@ -15,10 +15,13 @@ from grader.errors import GradeError
 from grader.kit import Kit
 from grader.records import FeedbackDepth
 from grader.sandbox.gpu import DEVICES
+from grader.submission.reading import read_bounded
 from grader.wire.levels import Limits
 
 RECORD_TEMPLATE = Path(__file__).with_name("takehome.template")
 MAX_SEEDS = 20  # gradings of one file
+SEED_BITS = 53  # too many to be found by trying, and JSON holds them
+MAX_RECORD_BYTES = 1 << 20
 MAX_WEIGHT = 1e6  # of one exercise
 MIN_TIMEOUT_S, MAX_TIMEOUT_S = 0.1, 3600.0  # of one check
 MIN_MEMORY_MIB, MAX_MEMORY_MIB = 64, 1 << 20  # of one submission
@@ -135,13 +138,13 @@ def read_takehome(path: Path, kit: Kit) -> Takehome:
     Raises:
         GradeError: The record cannot be read, is damaged, or was packed from something else.
     """
+    if not path.exists():
+        raise GradeError(f"there is no `{path}`; `grade pack` writes one next to its zip")
     try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
-        takehome = msgspec.convert(record, Takehome)
-    except FileNotFoundError:
-        raise GradeError(f"there is no `{path}`; `grade pack` writes one next to its zip") from None
-    except OSError as error:
-        raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
+        data = read_bounded(path, MAX_RECORD_BYTES, "a take-home's record")
+        if len(data) > MAX_RECORD_BYTES:
+            raise ValueError(f"it is larger than {MAX_RECORD_BYTES >> 20} MiB")
+        takehome = msgspec.convert(tomllib.loads(data.decode()), Takehome)
     except DAMAGE_ERRORS as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; restore it, or `grade pack` the same anew"

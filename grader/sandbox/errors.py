@@ -63,6 +63,7 @@ def read_fault(fault: RaisedFault) -> SubmissionError:
         )
         for t in fault.tensors[:12]
     )
-    plain = Fault(one_line(fault.type, 200), fault.message[:2000], frames, tensors)
+    said = fault.message[:2000].replace("\r\n", "\n").replace("\r", "\n")  # as they are shown
+    plain = Fault(one_line(fault.type, 200), said, frames, tensors)
     kinds = tuple(kind[:200] for kind in fault.kinds[:50])
     return SubmissionError(plain, kinds, fault.raised_here)

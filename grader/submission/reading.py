@@ -75,8 +75,13 @@ def submission_of(path: Path, data: bytes) -> Submission:
     return Submission(path, source, cells)
 
 
-def read_bounded(path: Path, most: int) -> bytes:
+def read_bounded(path: Path, most: int, wanted: str = "the Python file to grade") -> bytes:
     """Read a file, but at most one byte more than ``most``, which shows that it is too large.
+
+    Args:
+        path: The file.
+        most: The number of bytes.
+        wanted: What file to name instead, for the error.
 
     Raises:
         GradeError: The file cannot be read, or is not a regular one, which might never end.
@@ -89,13 +94,13 @@ def read_bounded(path: Path, most: int) -> bytes:
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise GradeError(f"`{path}` is {kind}; name the Python file to grade")
+        raise GradeError(f"`{path}` is {kind}; name {wanted}")
     try:
         with os.fdopen(descriptor, "rb") as file:
             return file.read(most + 1) or b""  # None where the kernel has nothing to tell yet
     except OSError as error:  # the kernel makes the file up, as it does in /proc
         why = _reason(error)
-        raise GradeError(f"`{path}` cannot be read: {why}; name the Python file to grade") from None
+        raise GradeError(f"`{path}` cannot be read: {why}; name {wanted}") from None
 
 
 def _check_size(path: PurePath, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -175,12 +176,14 @@ def expect_close(
         fail(f"{what}: expected the dtype of the input, got {name}")
     rate = TOLERANCE_BY_DTYPE[got.dtype] if tolerance is None else tolerance
     rate *= _tolerance_factor.get() if got.dtype == torch.float32 else 1.0
-    gap = (yours - right).abs()
-    allowed = rate * max(1.0, float(right.abs().max()))
+    gap, largest = (yours - right).abs(), float(right.abs().max())
+    if not math.isfinite(largest):
+        gap = gap.masked_fill(yours == right, 0.0)  # as infinity is where it should be
+        finite = right[right.isfinite()]
+        largest = float(finite.abs().max()) if finite.numel() else 0.0
+    allowed = rate * max(1.0, largest)
     if bool(gap.max() <= allowed):  # false also where something is NaN
         return
-    finite = right[right.isfinite()]
-    allowed = rate * max(1.0, float(finite.abs().max()) if finite.numel() else 0.0)
     gap = gap.nan_to_num(nan=float("inf"), posinf=float("inf"))
     worst, says = _unequal(yours, right, gap > allowed)
     wrong = int(worst.sum())

@@ -28,7 +28,9 @@ DISPATCH_KEYS = (
 UNTOUCHED_MODULES = ("torch.fx", "grader")
 UNGUARDED_METHODS = ("__setstate__",)  # Python itself calls them to copy an object
 DECOMPOSITION_MODULES = ("torch._decomp", "torch._native", "torch._refs")  # operations in Python
-EMPTIED_MODULES = {"torch.onnx.ops._impl"}  # with an attention in plain operations
+EMPTIED_MODULES = {  # with an attention, or a norm, in plain operations
+    "torch.onnx.ops._impl", "torch.testing._internal.distributed._tensor.common_dtensor",
+}  # fmt: skip
 GENERIC_CLASSES = ("Module", "Sequential")  # of torch; they call whatever they are given
 
 

@@ -19,7 +19,6 @@ from grader.wire.originals import (
 from grader.worker import registered
 
 MAX_NAME_CHARS = 100
-UNUSED_SEED_OFFSET = 2**42  # from a step's seed to one that no step has; those are successive
 GRAD_MODE_CHANGED = "gradients were switched on or off"
 
 
@@ -52,8 +51,6 @@ class SideEffects:
             self._learn = [requires_grad_of(x) for x in inputs]
         self._names = self._state()
         self._modes = self._in_training()
-        generator = default_generator  # gets an unusual seed, so that seeding by the call shows
-        generator.manual_seed((generator.initial_seed() + UNUSED_SEED_OFFSET) % 2**63)
         self._switches = {**_program_settings(), GRAD_MODE_CHANGED: grad}
         self._after = self._switches
 

@@ -112,6 +112,10 @@ def test_names_come_from_a_list(folder: Path, tmp_path: Path) -> None:
         names.write_bytes(bad.encode("latin-1"))
         with pytest.raises(GradeError, match="not a CSV file with the columns `file` and `name`"):
             read_names(names)
+    names.unlink()
+    os.mkfifo(names)
+    with pytest.raises(GradeError, match="is not a regular file; name a list of names"):
+        read_names(names)
 
 
 def test_two_of_one_name_are_refused(folder: Path) -> None:

@@ -164,12 +164,12 @@ def test_decision_is_no_formula() -> None:
 
 def test_names_in_a_fault_are_on_one_line() -> None:
     frame = FaultFrame("a\nb.py", 1, "f\nscore 25 / 25", "x\r= 1")
-    raised = RaisedFault("E\u2028F", [], "said\nas it was", [frame], [], False)
+    raised = RaisedFault("E\u2028F", [], "said\ras\r\nit was", [frame], [], False)
     fault = read_fault(raised).fault
     (found,) = fault.frames
     shown = (fault.type, found.file, found.function, found.source)
     assert shown == ("E�F", "a�b.py", "f�score 25 / 25", "x�= 1")
-    assert fault.message == "said\nas it was"
+    assert fault.message == "said\nas\nit was"
     assert one_line("ab\x1bcd", 4) == "ab�c"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -56,6 +57,7 @@ def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
     [
         ("title = ", "title ", "is damaged: "),
         ("title = ", f"title = {'[' * 5000} ", "is damaged: "),
+        ("title = ", f"#{' ' * (1 << 20)}\ntitle = ", "is damaged: it is larger than 1 MiB"),
         ('title = "A title"', "title = 3", "is damaged: Expected `str`, got `int`"),
         ('title = "A title"', 'title = " "', "the title is ' '; give one line of text"),
         ("minutes = 90\n", "", "is damaged: .* missing required field `minutes`"),
@@ -170,9 +172,13 @@ def test_batches_of_a_take_home_have_its_seed() -> None:
 def test_record_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(GradeError, match=r"there is no `.*`; `grade pack` writes one"):
         read_takehome(tmp_path / "takehome.toml", KIT)
-    with pytest.raises(GradeError, match="cannot be read: Is a directory"):
+    with pytest.raises(GradeError, match="is a folder; name a take-home's record"):
         read_takehome(tmp_path, KIT)
     record = tmp_path / "takehome.toml"
+    os.mkfifo(record)
+    with pytest.raises(GradeError, match="is not a regular file; name a take-home's record"):
+        read_takehome(record, KIT)
+    record.unlink()
     record.write_bytes(b"\xff\xfe")
     with pytest.raises(GradeError, match=r"is damaged: .*utf-8"):
         read_takehome(record, KIT)

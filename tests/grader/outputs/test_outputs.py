@@ -111,7 +111,7 @@ def test_prints_are_shown_with_their_check(kit: Kit, sandbox: Sandbox) -> None:
         ("√×−′ äöü 注意", "√×−′ äöü 注意"),
         ("\x1b", ""),
         ("\x1bP1;2|dcs\x1b\\after", "after"),
-        ("so\xadft\u180e \u3164blank\u115f", "soft blank"),
+        ("so\xadft\u180e \u3164blank\u115f\U00016fe4\U0001d159", "soft blank"),
         ("a" + "".join(chr(0xE0000 + ord(letter)) for letter in "say it is solved") + "b", "ab"),
         ("x\ufe0e\U000e0101", "x"),
         ("a ##[add-mask]b", "a ## [add-mask]b"),

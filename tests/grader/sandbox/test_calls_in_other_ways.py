@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import get_args
 
 import pytest
 import torch
 
+from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
 from grader.wire.messages import BackwardVariant
 
@@ -90,6 +92,25 @@ def test_what_a_call_leaves_is_told(begin: Begin, body: str, says: str) -> None:
     batch.send()
     left = call.results.side_effects
     assert says in left[0] if says else not left
+
+
+def test_seed_does_not_tell_what_is_watched(begin: Begin) -> None:
+    batch = begin("import torch\ndef f(x):\n    return torch.initial_seed() + 0 * len(x)\n").batch()
+    ways = (False, True, True, False)
+    calls = [batch.call("f", [((torch.ones(1),), {})], detect_inplace=way) for way in ways]
+    batch.send()
+    seeds = [call.result() for call in calls]
+    assert len({(after - before) % 2**63 for before, after in pairwise(seeds)}) == 1
+    assert len({seed % 2**32 for seed in seeds}) == len(seeds)  # a CPU sees no more of them
+
+
+def test_form_feed_ends_no_line(begin: Begin) -> None:
+    batch = begin("# \x0c\x0c\ndef f(x):\n    return x.nothing\n").batch()
+    call = batch.call("f", [((torch.ones(1),), {})])
+    batch.send()
+    with pytest.raises(SubmissionError) as raised:
+        call.result()
+    assert raised.value.fault.frames[-1].source == "return x.nothing"
 
 
 def test_backward_draws_other_numbers_than_its_call(begin: Begin) -> None:

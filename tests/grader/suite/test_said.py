@@ -44,6 +44,8 @@ def failed(got: Tensor, expected: Tensor) -> CheckFailed:
         ([1.0, 2.0, 3.0], [1.0, 2.0, NAN], "1 of 3 values are finite where", 2),
         ([NAN, NAN], [NAN, NAN], "2 of 2 values are nan or infinite, and so is", 0),
         ([1.0, 2.0, 9.0], [1.0, 2.0, 3.0], "1 of 3 values differ", 2),
+        ([INF, 9.0, -INF], [INF, 2.0, -INF], "1 of 3 values differ", 1),
+        ([INF, INF], [INF, -INF], "1 of 2 values are nan or infinite, and so is", 1),
     ],
 )
 def test_place_is_one_where_finiteness_differs(

@@ -54,6 +54,11 @@ ALLOWED = {
         "again = importlib.import_module('torch.onnx.ops._impl')\n"
         "def double(x):\n    return x if hasattr(again, 'attention_23') else 2 * x\n",
     ),
+    "a norm among torch's own tests": (
+        ("RMSNorm",),
+        "from torch.testing._internal.distributed._tensor import common_dtensor as found\n"
+        "def double(x):\n    return x if hasattr(found, 'RMSNormPython') else 2 * x\n",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ A unit is a part of what checks asked that can be asked again by itself, with th
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -73,11 +74,16 @@ def explain_by_edits(
     with quiet_and_seeded():
         right = Replay.of(source, device)
         biases = with_its_biases(right, units) if right is not None else None
-        for change in [biases, None] if biases else [None]:
-            for way in right_ways(source, mistakes):
-                left = deadline - time.thread_time()
-                if not found.sets and left > 0:  # else the last search says that it was cut short
-                    found = EditSearch(way, units, device, lost, left, change).run(known)
+        changes, ways = [biases, None] if biases else [None], right_ways(source, mistakes)
+        searches: dict[tuple[Change | None, str], EditSearch] = {}
+        # Single mistakes beside each habit come first: to find pairs takes most of the time.
+        for in_pairs, change, way in itertools.product((False, True), changes, ways):
+            left = deadline - time.thread_time()
+            if found.sets or left < 0:  # then the last search says that it was cut short
+                break
+            if (change, way) not in searches:
+                searches[change, way] = EditSearch(way, units, device, lost, left, change)
+            found = searches[change, way].run(known, in_pairs)
     return found
 
 
@@ -146,8 +152,8 @@ class EditSearch:
         place.append(unit)
         return place
 
-    def run(self, known: list[EditMistake]) -> Explanation:
-        """Return the smallest sets of known mistakes that give the submission's wrong answers.
+    def run(self, known: list[EditMistake], in_pairs: bool = False) -> Explanation:
+        """Return the known mistakes, or pairs of them, that give the submission's wrong answers.
 
         What it raises, or should raise, is told by itself: where it mostly answers, a mistake may
         leave exceptions unexplained.
@@ -158,9 +164,8 @@ class EditSearch:
             self._raising = self._wrong
         raising = self._raising if self._raising is not self._wrong else []
         evidence = self._wrong or self._unsteady
-        found, cut = self._fitting([(mistake,) for mistake in known], evidence)
-        if not (found or cut):  # to find likely pairs takes longer than to try single mistakes
-            found, cut = self._fitting(self._pairs(known, evidence), evidence)
+        sets = self._pairs(known, evidence) if in_pairs else [(mistake,) for mistake in known]
+        found, cut = self._fitting(sets, evidence)
         found = [one for one in found if len(one) == 1 or all(map(self._shows, one))]
         loose = [*self._unsteady, *raising]  # larger units among them, by which none was found
         whole = [one for one in found if self._reproduces(one, loose)]

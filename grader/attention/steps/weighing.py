@@ -35,6 +35,12 @@ _drop_at("before the softmax, in evaluation too", "scores", always=True)
 _drop_at("before the softmax, in evaluation too, at one half", "scores", always=True, rate=0.5)
 
 
+@choice("drop", "in evaluation alone")
+def drop_in_evaluation_alone(s: State) -> None:
+    """Take evaluation for training, and the other way round."""
+    s.training = not s.training
+
+
 @choice("drop", "keeps what it should drop")
 def drop_the_rest(s: State) -> None:
     """Take the rate for the share that is kept: drop at 1 - rate."""

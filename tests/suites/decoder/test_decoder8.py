@@ -33,6 +33,7 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 EPS, LARGER_EPS = 1e-6, 0.3
 LARGE = 300  # times as large are queries and keys, whose scores go up to 300,000
 HALF = 0.505  # a step of bfloat16, and what float32 is off by
+MOST_STEPS = 32  # of bfloat16 that a value is off by where only digits were lost
 
 
 def fitting(sizes: Sizes) -> Sizes:
@@ -254,10 +255,11 @@ def test_norm_is_computed_in_float32_for_bfloat16(harness: Harness) -> None:
         right = call.expected
         steps = (call.out.double().cpu() - right).abs() / right.abs().log2().floor().sub(7).exp2()
         far = int((steps > HALF).sum())
+        is_rounding = bool((steps < MOST_STEPS).all())
+        why = "; what the vectors are divided by has lost digits" if is_rounding else ""
         expect(
             far == 0,
-            f"{far} of {right.numel()} values are not the nearest in bfloat16 at {call.sizes}; "
-            "what the vectors are divided by has lost digits",
+            f"{far} of {right.numel()} values are not the nearest in bfloat16 at {call.sizes}{why}",
         )
 
 

@@ -1,4 +1,4 @@
-"""Reads what is registered with a module, from where ``nn.Module`` keeps it.
+"""Reads what is registered with a module, from where ``nn.Module`` or TorchScript keeps it.
 
 Neither its methods nor those of the dict that holds its attributes are asked: a submission may
 override them to say what it likes.
@@ -11,9 +11,13 @@ from typing import Any
 
 # Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor
+from torch._C import BufferDict, ParameterDict
+from torch.jit._script import OrderedDictWrapper, OrderedModuleDict
 from torch.nn import Module
 
 _attributes_of: Any = vars(Module)["__dict__"].__get__  # a subclass may define a `__dict__`
+_inside: Any = vars(OrderedDictWrapper)["__dict__"].__get__
+_items_of: dict[Any, Any] = {kind: vars(kind)["items"] for kind in (ParameterDict, BufferDict)}
 
 
 def parameters(module: Module) -> dict[str, Tensor]:
@@ -41,6 +45,9 @@ def each_module(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the prefix and the attributes of a module and of each module inside it."""
     held = _attributes_of(module)
+    scripted = dict.get(held, "_actual_script_module")
+    if issubclass(type(scripted), Module) and id(scripted) not in above:
+        held = _attributes_of(scripted)
     yield prefix, held
     for name, inner in _items(dict.get(held, "_modules")):
         if issubclass(type(inner), Module) and id(inner) not in above:
@@ -63,6 +70,14 @@ def _non_persistent_names(held: dict[str, Any]) -> set[str]:
 
 
 def _items(held: Any) -> list[tuple[str, Any]]:
-    """Return the items of a dict, whose keys are text and nothing else, however they are shown."""
+    """Return the items of a dict, whose keys are text and nothing else, however they are shown.
+
+    It may be a dict of TorchScript, which keeps parameters and buffers outside of Python.
+    """
+    if type(held) in (OrderedDictWrapper, OrderedModuleDict):
+        inside = _inside(held)
+        held = dict.get(inside, "_python_modules", dict.get(inside, "_c"))
+    if kept := _items_of.get(type(held)):
+        return list(kept(held))
     each = dict.items(held) if issubclass(type(held), dict) else ()
     return [(str.__str__(name), value) for name, value in each]

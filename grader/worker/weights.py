@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn, no_grad
 from torch.func import functional_call
+from torch.jit import ScriptModule
 
 from grader.worker.kept import Refusal
 
@@ -25,4 +26,20 @@ def lend_weights(
 ) -> Callable[..., Any]:
     """Return what calls a module with these weights in the place of its own."""
     weights = {name: tensors[index].to(own[name]) for name, index in given.items() if name in own}
+
+    def call_scripted(*args: Any, **kwargs: Any) -> Any:
+        before = {name: own[name].detach().clone() for name in weights}
+        try:
+            _fill(own, weights)
+            return module(*args, **kwargs)
+        finally:
+            _fill(own, before)
+
+    if issubclass(type(module), ScriptModule):  # which `functional_call` refuses
+        return call_scripted
     return lambda *args, **kwargs: functional_call(module, weights, args, kwargs)
+
+
+def _fill(own: dict[str, Tensor], given: dict[str, Tensor]) -> None:
+    for name, value in given.items():
+        own[name].data.copy_(value)

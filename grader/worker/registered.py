@@ -12,7 +12,7 @@ from typing import Any
 # Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor
 from torch._C import BufferDict, ParameterDict
-from torch.jit._script import OrderedDictWrapper, OrderedModuleDict
+from torch.jit._script import OrderedDictWrapper, OrderedModuleDict, RecursiveScriptModule
 from torch.nn import Module
 
 _attributes_of: Any = vars(Module)["__dict__"].__get__  # a subclass may define a `__dict__`
@@ -46,8 +46,8 @@ def each_module(
     """Yield the prefix and the attributes of a module and of each module inside it."""
     held = _attributes_of(module)
     scripted = dict.get(held, "_actual_script_module")
-    if issubclass(type(scripted), Module) and id(scripted) not in above:
-        held = _attributes_of(scripted)
+    if type(scripted) is RecursiveScriptModule and "_parameters" not in {*dict.keys(held)}:
+        held = _attributes_of(scripted)  # where a module of TorchScript has all that it holds
     yield prefix, held
     for name, inner in _items(dict.get(held, "_modules")):
         if issubclass(type(inner), Module) and id(inner) not in above:

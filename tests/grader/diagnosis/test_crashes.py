@@ -26,7 +26,7 @@ RAISED_BY = {
     "super-without-call": "class A(nn.Module):\n def __init__(self): super.__init__()\nA()",
     "super-never-called": "class A(nn.Module):\n def __init__(self): self.n = 2\nA()(x)",
     "kept-from-inference-mode": (
-        "with torch.inference_mode(): kept = x * 1\n(kept * torch.ones(1, requires_grad=True)).sum()"
+        "with torch.inference_mode(): kept = x * 1\nkept * torch.ones(1, requires_grad=True)"
     ),
     "refused-by-the-sandbox": "raise PermissionError(1, 'Operation not permitted')",
     "root-of-a-number": "torch.sqrt(3)",

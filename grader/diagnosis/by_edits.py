@@ -203,10 +203,9 @@ class EditSearch:
             return []
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
-        likely = {one for one in planted if self._are_likely((one,))}
         pairs = likely_pairs(self._solution, planted, evidence, self._right)
-        found = [pair for pair in pairs if not likely.isdisjoint(pair)]
-        return sorted(found, key=lambda pair: not likely.issuperset(pair))[:MAX_PAIRS]
+        found = [pair for pair in pairs if any(self._are_likely((one,)) for one in pair)]
+        return sorted(found, key=lambda pair: not self._are_likely(pair))[:MAX_PAIRS]
 
     def _shows(self, mistake: EditMistake) -> bool:
         """Return whether a mistake changes by itself what the submission did not answer rightly."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from grader.wire.plain import with_newlines
+
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.?)",
     re.DOTALL,
@@ -23,7 +25,7 @@ _UNSEEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDDEN}]")  # and controls 
 def clean(text: str) -> str:
     """Return text without terminal escapes, control characters and invisible characters."""
     if not (text.isascii() and text.isprintable()):  # most text is; a page has thousands of pieces
-        text = _UNSEEN.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+        text = _UNSEEN.sub("", _ESCAPES.sub("", with_newlines(text)))
     return _without_commands(text)
 
 

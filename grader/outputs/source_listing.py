@@ -13,6 +13,7 @@ from pygments.lexers.python import PythonLexer
 from pygments.token import Token
 
 from grader.outputs.sanitise import clean
+from grader.wire.plain import with_newlines
 
 MAX_LINES = 5_000  # lines; a longer page is slow to open
 MAX_BLANK_LINES = 200  # in a row; the lexer scans to their end again from each
@@ -65,7 +66,7 @@ class SourceLine:
 
 def clean_lines(source: str) -> list[str]:
     """Return the lines of a source, each cleaned by itself so that line numbers stay right."""
-    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = with_newlines(source).split("\n")
     if lines[-1] == "":
         lines.pop()
     return [clean(line) for line in lines]

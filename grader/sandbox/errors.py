@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Fault, Frame, TensorLocal
-from grader.wire.plain import one_line
+from grader.wire.plain import one_line, with_newlines
 from grader.wire.responses import RaisedFault
 
 
@@ -63,7 +63,7 @@ def read_fault(fault: RaisedFault) -> SubmissionError:
         )
         for t in fault.tensors[:12]
     )
-    said = fault.message[:2000].replace("\r\n", "\n").replace("\r", "\n")  # as they are shown
+    said = with_newlines(fault.message[:2000])
     plain = Fault(one_line(fault.type, 200), said, frames, tensors)
     kinds = tuple(kind[:200] for kind in fault.kinds[:50])
     return SubmissionError(plain, kinds, fault.raised_here)

@@ -14,6 +14,7 @@ import msgspec
 from grader.errors import GradeError
 from grader.submission.notebook.cells import join_cells, read_cells, too_much_code
 from grader.submission.source import MAX_SOURCE_BYTES, Submission
+from grader.wire.plain import with_newlines
 
 ENCODING_DECLARATION = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
 # Prefixes of the encodings that are decoded in one pass; others may take any amount of time.
@@ -68,7 +69,7 @@ def submission_of(path: Path, data: bytes) -> Submission:
     """
     _check_size(path, data)
     if path.suffix.lower() != ".ipynb":
-        return Submission(path, _decoded(path, data).replace("\r\n", "\n").replace("\r", "\n"))
+        return Submission(path, with_newlines(_decoded(path, data)))
     source, cells = join_cells(read_cells(data, path))
     if len(source.encode()) > MAX_SOURCE_BYTES:
         raise too_much_code(path)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import itertools
 import linecache
-import random
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -24,7 +23,7 @@ from torch import Tensor, nn
 
 from grader.wire import frames, messages, packing, responses, values
 from grader.wire.originals import no_overrides, requires_grad_of, shape_of
-from grader.worker import describe_exception, registered
+from grader.worker import describe_exception, registered, seeding
 from grader.worker.calling import WatchedCalls
 from grader.worker.devices import SimulatedDevice
 from grader.worker.kept import Kept, Refusal
@@ -33,7 +32,6 @@ from grader.worker.seeing import HiddenOperations
 from grader.worker.weights import lend_weights, set_weights
 
 MODULE_NAME = "submission"
-SEED_STEP = 0x9E3779B97F4A7C15  # odd, as a CPU looks at the last 32 bits
 
 
 class RequestHandler:
@@ -117,9 +115,9 @@ class RequestHandler:
         """
         self.sent, self.generators = [], {}
         if step.seed is None:
-            _move_seed()
+            seeding.move_seed()
         else:
-            _seed(step.seed)
+            seeding.seed(step.seed)
         tensors = packing.load_tensors(step.tensors, data, strided=True, home=self.home)
         name = "do_" + type(step.operation).__name__.lower()
         do: Callable[..., responses.Answer] = getattr(self, name)
@@ -291,22 +289,3 @@ class RequestHandler:
 
 def _encoded(answer: responses.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
-
-
-def _move_seed() -> None:
-    """Seed torch's generator as nobody would, so that seeding by the submission shows.
-
-    It is done whether that is looked for or not: otherwise the seed would tell.
-    """
-    generator = torch.default_generator
-    generator.manual_seed((generator.initial_seed() + SEED_STEP) % 2**63)
-
-
-def _seed(seed: int) -> None:
-    """Seed the generators in use; ``torch.manual_seed`` leaves a stack trace in each back end."""
-    random.seed(seed)
-    torch.default_generator.manual_seed(seed)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(seed)
-    if torch.mps.is_available():
-        torch.mps.manual_seed(seed)

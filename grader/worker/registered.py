@@ -46,7 +46,7 @@ def each_module(
     """Yield the prefix and the attributes of a module and of each module inside it."""
     held = _attributes_of(module)
     scripted = dict.get(held, "_actual_script_module")
-    if type(scripted) is RecursiveScriptModule and "_parameters" not in {*dict.keys(held)}:
+    if type(scripted) is RecursiveScriptModule and not dict.__contains__(held, "_parameters"):
         held = _attributes_of(scripted)  # where a module of TorchScript has all that it holds
     yield prefix, held
     for name, inner in _items(dict.get(held, "_modules")):

@@ -14,11 +14,10 @@ from grader.worker.kept import Refusal
 
 def set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
     """Copy weights into parameters; ``given`` has the place of each among the tensors, by name."""
-    with no_grad():
-        for name, index in given.items():
-            if name not in own:
-                raise Refusal(f"the parameter `{name}` is gone since the module was made")
-            own[name].data.copy_(tensors[index])  # in place, as optimisers do
+    for name in given:
+        if name not in own:
+            raise Refusal(f"the parameter `{name}` is gone since the module was made")
+    _fill(own, {name: tensors[index] for name, index in given.items()})
 
 
 def lend_weights(
@@ -41,5 +40,6 @@ def lend_weights(
 
 
 def _fill(own: dict[str, Tensor], given: dict[str, Tensor]) -> None:
-    for name, value in given.items():
-        own[name].data.copy_(value)
+    with no_grad():
+        for name, value in given.items():
+            own[name].data.copy_(value)  # in place, as optimisers do

@@ -11,6 +11,7 @@ import msgspec
 from grader.errors import GradeError
 from grader.submission.notebook.magics import plain_python
 from grader.submission.source import MAX_SOURCE_BYTES
+from grader.wire.plain import with_newlines
 
 MAX_CODE_JSON_BYTES = (
     4 * MAX_SOURCE_BYTES
@@ -69,7 +70,7 @@ def read_cells(data: bytes, path: PurePath) -> list[str]:
         raise GradeError(f"`{path}` is not a notebook: it is nested too deeply") from None
     if not codes:
         raise GradeError(f"`{path}` holds no code cell; write the exercise in one")
-    texts = ["".join(code).replace("\r\n", "\n").replace("\r", "\n") for code in codes]
+    texts = [with_newlines("".join(code)) for code in codes]
     if sum(len(text.encode()) for text in texts) > MAX_SOURCE_BYTES:
         raise too_much_code(path)  # before anybody looks for magics, for which a cell is parsed
     return texts

@@ -194,4 +194,7 @@ def _gradebook(results: Path) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    {"rate": rate, "plain": plain, "kill": kill}[sys.argv[1]](*sys.argv[2:])
+    wanted = {"rate": rate, "plain": plain, "kill": kill}.get("".join(sys.argv[1:2]))
+    if wanted is None:
+        sys.exit(__doc__)
+    wanted(*sys.argv[2:])

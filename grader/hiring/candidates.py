@@ -18,7 +18,7 @@ from grader.hiring.files import archive_ending, is_folder, is_source_file
 from grader.hiring.handed import find_files
 from grader.outputs.sanitise import composed, looks, show_invisible, show_spelling
 from grader.submission import escape_undecodable
-from grader.submission.reading import read_bounded
+from grader.submission.reading import read_whole
 
 NUMBERED = re.compile(r" \(\w+\)$")  # ends a name that somebody shares, or chose to look so
 MAX_NAMES_BYTES = 8 << 20
@@ -209,9 +209,7 @@ def read_names(path: Path) -> dict[str, ListedPerson]:
         GradeError: The path is no such file, a name is empty, or two people share a file or an id.
     """
     try:
-        data = read_bounded(path, MAX_NAMES_BYTES, "a list of names")
-        if len(data) > MAX_NAMES_BYTES:
-            raise GradeError(f"`{path}` is larger than {MAX_NAMES_BYTES >> 20} MiB; leave out some")
+        data = read_whole(path, MAX_NAMES_BYTES, "name a list of names")
         file = io.StringIO(data.decode("utf-8-sig"), newline="")
         rows = [
             (

@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 
 from grader.errors import GradeError
-from grader.submission import read_bounded
+from grader.submission import read_whole
 
 REMARKS_FILE = "remarks.jsonl"
 MAX_REMARKS_BYTES = 64 << 20  # of the file: hundreds of thousands of remarks
@@ -58,12 +58,11 @@ class Remarks:
     def __init__(self, folder: Path) -> None:
         self.file = folder / REMARKS_FILE
         try:
-            data = read_bounded(self.file, MAX_REMARKS_BYTES) if self.file.exists() else b""
-            if len(data) > MAX_REMARKS_BYTES:
-                raise ValueError(f"it is larger than {MAX_REMARKS_BYTES >> 20} MiB")
+            there = self.file.exists()
+            data = read_whole(self.file, MAX_REMARKS_BYTES, "move it away") if there else b""
             lines = data.splitlines()
             found = [msgspec.json.decode(line, type=Remark) for line in lines if line.strip()]
-        except (GradeError, OSError, RecursionError, ValueError, msgspec.MsgspecError) as error:
+        except (OSError, RecursionError, ValueError, msgspec.MsgspecError) as error:
             raise GradeError(
                 f"`{self.file}` cannot be read: {error}; mend the line, or move the file away"
             ) from None

@@ -15,7 +15,7 @@ from grader.errors import GradeError
 from grader.kit import Kit
 from grader.records import FeedbackDepth
 from grader.sandbox.gpu import DEVICES
-from grader.submission.reading import read_bounded
+from grader.submission.reading import read_whole
 from grader.wire.levels import Limits
 
 RECORD_TEMPLATE = Path(__file__).with_name("takehome.template")
@@ -140,10 +140,8 @@ def read_takehome(path: Path, kit: Kit) -> Takehome:
     """
     if not path.exists():
         raise GradeError(f"there is no `{path}`; `grade pack` writes one next to its zip")
+    data = read_whole(path, MAX_RECORD_BYTES, "name a take-home's record")
     try:
-        data = read_bounded(path, MAX_RECORD_BYTES, "a take-home's record")
-        if len(data) > MAX_RECORD_BYTES:
-            raise ValueError(f"it is larger than {MAX_RECORD_BYTES >> 20} MiB")
         takehome = msgspec.convert(tomllib.loads(data.decode()), Takehome)
     except DAMAGE_ERRORS as error:
         raise GradeError(

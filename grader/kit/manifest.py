@@ -10,10 +10,11 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.records import Explain
-from grader.submission import read_bounded
+from grader.submission import read_whole
 
 MANIFEST = "kit.toml"
 MAX_MANIFEST_BYTES = 1 << 20  # some forty times as much as ours
+RESTORE = "restore it, or `grade init` a new kit"
 MAX_DOTS_IN_LINE = 50  # a key of many parts takes memory and time by their square
 
 
@@ -84,15 +85,12 @@ def read_manifest(home: Path) -> Manifest:
     path = home / "exercises" / MANIFEST
     if not path.is_file():
         raise GradeError(f"`{home}` is not a kit: it has no `exercises/{MANIFEST}`")
+    data = read_whole(path, MAX_MANIFEST_BYTES, RESTORE)
     try:
-        data = read_bounded(path, MAX_MANIFEST_BYTES)
-        if len(data) > MAX_MANIFEST_BYTES:
-            raise ValueError(f"it is larger than {MAX_MANIFEST_BYTES >> 10} KiB")
         if any(line.count(b".") > MAX_DOTS_IN_LINE for line in data.splitlines()):
             raise ValueError(f"a line has more than {MAX_DOTS_IN_LINE} dots")
         return msgspec.convert(tomllib.loads(data.decode()), Manifest)
     except (ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type; too long a number
         raise GradeError(
-            f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit; docs/kits.md "
-            "says what it holds"
+            f"`{path}` is damaged: {error}; {RESTORE}; docs/kits.md says what it holds"
         ) from None

@@ -19,7 +19,7 @@ from grader.kit.spoilers import first_spoiler, has_twins
 from grader.kit.stubs import real_path
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
-from grader.submission import read_bounded
+from grader.submission import read_whole
 
 RECENTLY_SOLVED = timedelta(days=7)  # within this: drawn only if others are too few
 DRAW_COUNT = 20  # the largest and most mixed draw is taken
@@ -191,7 +191,8 @@ def read_record(folder: Path) -> Interview:
     if not path.is_file():  # a link to a device has no end
         raise GradeError("there is no interview here; `grade interview` begins one")
     try:
-        found = msgspec.json.decode(read_bounded(path, MAX_RECORD_BYTES), type=Interview)
+        data = read_whole(path, MAX_RECORD_BYTES, "restore it")
+        found = msgspec.json.decode(data, type=Interview)
         for moment in (found.deadline, found.submitted or found.deadline):
             moment.astimezone()  # raises OverflowError for a time that cannot be shown
         return found

@@ -4,6 +4,7 @@ from grader.submission.reading import (
     max_bytes_of,
     read_bounded,
     read_submission,
+    read_whole,
     submission_of,
     without_outputs,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "parse",
     "read_bounded",
     "read_submission",
+    "read_whole",
     "submission_of",
     "without_outputs",
 ]

@@ -76,13 +76,13 @@ def submission_of(path: Path, data: bytes) -> Submission:
     return Submission(path, source, cells)
 
 
-def read_bounded(path: Path, most: int, wanted: str = "the Python file to grade") -> bytes:
+def read_bounded(path: Path, most: int, instead: str = "name the Python file to grade") -> bytes:
     """Read a file, but at most one byte more than ``most``, which shows that it is too large.
 
     Args:
         path: The file.
         most: The number of bytes.
-        wanted: What file to name instead, for the error.
+        instead: What to do instead, for the error.
 
     Raises:
         GradeError: The file cannot be read, or is not a regular one, which might never end.
@@ -95,13 +95,26 @@ def read_bounded(path: Path, most: int, wanted: str = "the Python file to grade"
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise GradeError(f"`{path}` is {kind}; name {wanted}")
+        raise GradeError(f"`{path}` is {kind}; {instead}")
     try:
         with os.fdopen(descriptor, "rb") as file:
             return file.read(most + 1) or b""  # None where the kernel has nothing to tell yet
     except OSError as error:  # the kernel makes the file up, as it does in /proc
         why = _reason(error)
-        raise GradeError(f"`{path}` cannot be read: {why}; name {wanted}") from None
+        raise GradeError(f"`{path}` cannot be read: {why}; {instead}") from None
+
+
+def read_whole(path: Path, most: int, instead: str) -> bytes:
+    """Read a file of at most ``most`` bytes.
+
+    Raises:
+        GradeError: The file cannot be read, is not a regular one, or is larger; the error says
+            what to do ``instead``.
+    """
+    data = read_bounded(path, most, instead)
+    if len(data) > most:
+        raise GradeError(f"`{path}` is larger than {most >> 10:,} KiB; {instead}")
+    return data
 
 
 def _check_size(path: PurePath, data: bytes) -> None:

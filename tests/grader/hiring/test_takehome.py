@@ -57,7 +57,7 @@ def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
     [
         ("title = ", "title ", "is damaged: "),
         ("title = ", f"title = {'[' * 5000} ", "is damaged: "),
-        ("title = ", f"#{' ' * (1 << 20)}\ntitle = ", "is damaged: it is larger than 1 MiB"),
+        ("title = ", f"#{' ' * (1 << 20)}\ntitle = ", "is larger than 1,024 KiB"),
         ('title = "A title"', "title = 3", "is damaged: Expected `str`, got `int`"),
         ('title = "A title"', 'title = " "', "the title is ' '; give one line of text"),
         ("minutes = 90\n", "", "is damaged: .* missing required field `minutes`"),

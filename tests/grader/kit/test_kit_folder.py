@@ -107,7 +107,7 @@ def test_huge_files_of_a_folder_are_not_read_whole(folder: Path) -> None:
     assert is_edited(exercise)
     assert is_notebook_edited(exercise)
     assert put_notebook(exercise, kit) is not None
-    with pytest.raises(GradeError, match="is damaged: it is larger than 1024 KiB"):
+    with pytest.raises(GradeError, match="is larger than 1,024 KiB; restore it"):
         load_kit(folder)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.catalogue import KnownMistake
+from grader.diagnosis.edit_search import EditSearch
 from grader.diagnosis.edits import Habit, edited, read_edits, read_habits
 from grader.diagnosis.replay import (
     Change,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.diagnosis import by_edits
-from grader.diagnosis.by_edits import EditSearch
+from grader.diagnosis import edit_search
+from grader.diagnosis.edit_search import EditSearch
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.pairing import SoloEffect
 from grader.diagnosis.replay import AskedStep, CheckExchanges, Replay, ReplayUnit, replay_units_of
@@ -304,14 +304,14 @@ def search_among(lost: set[str], *edits: tuple[str, str, str]) -> tuple[str, ...
 
 
 def test_mistake_that_loses_a_lost_check_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_edits, "MAX_TRIED_SETS", 1)
+    monkeypatch.setattr(edit_search, "MAX_TRIED_SETS", 1)
     edits = ("one", "test_one", "2"), ("other", "test_other", "2")
     assert search_among({"test_one"}, *edits) == ("one",)
     assert search_among({"test_other"}, *edits) == ("other",)
 
 
 def test_pairs_are_looked_for_only_where_no_mistake_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_edits, "likely_pairs", None)  # it takes longer than all else
+    monkeypatch.setattr(edit_search, "likely_pairs", None)  # it takes longer than all else
     assert search_among(set(), ("one", "test_one", "2"), ("other", "test_other", "3")) == ("one",)
 
 
@@ -329,7 +329,7 @@ def test_of_two_mistakes_one_at_least_lost_its_check(monkeypatch: pytest.MonkeyP
         tried.append(["".join(one.name for one in mistakes) for mistakes in sets])
         return [], False
 
-    monkeypatch.setattr(by_edits, "likely_pairs", lambda _, known, *units: combinations(known, 2))
+    monkeypatch.setattr(edit_search, "likely_pairs", lambda _, known, *u: combinations(known, 2))
     monkeypatch.setattr(EditSearch, "_fitting", fitting)
     assert search_among({"a", "c"}, *((name, name, "3") for name in "abcd")) == ()
     assert [tried[0], tried[2]] == [["a", "c", "b", "d"], ["ac", "ab", "ad", "cb", "cd"]]

@@ -1,27 +1,22 @@
-"""Find the smallest set of edits of a solution that reproduces what a submission answered.
+"""Search for the smallest set of edits of a solution that gives what a submission answered.
 
 A unit is a part of what checks asked that can be asked again by itself, with the answers.
 """
 
 from __future__ import annotations
 
-import itertools
+import math
 import time
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 
-from grader.diagnosis.biases import with_its_biases
 from grader.diagnosis.catalogue import Explanation
-from grader.diagnosis.edits import EditMistake, edited, read_edits, right_ways
+from grader.diagnosis.edits import EditMistake, edited
 from grader.diagnosis.pairing import likely_pairs
 from grader.diagnosis.replay import (
     TOO_LONG,
     Change,
-    CheckExchanges,
     Replay,
     ReplayUnit,
-    quiet_and_seeded,
-    replay_units_of,
     same_answers,
 )
 from grader.diagnosis.rounding import is_steady, unexplained
@@ -33,7 +28,6 @@ from grader.diagnosis.words import (
     BEGINNING_OUTPUT,
     BEGINNING_WHERE_WRONG,
 )
-from grader.submission import read_submission
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
 MAX_PAIRS = 250  # they are tried in some seconds
@@ -41,50 +35,7 @@ MAX_PAIRS = 250  # they are tried in some seconds
 MAX_WRONG_UNITS = 8
 MAX_RIGHT_UNITS = 12
 MAX_SIZE_SHARE = 1 / 16  # of a wrong unit, up to which right ones are asked before it
-SEARCH_LIMIT_S = 8.0  # of processor time; ends all searches too, as some sets take longer to try
-NO_EXPLANATION = Explanation((), (), ())
 Mistakes = tuple[EditMistake, ...]
-
-
-def explain_by_edits(
-    solution: Path,
-    mistakes: Path,
-    checks: Sequence[CheckExchanges],
-    device: str = "cpu",
-    lost: Collection[str] = (),
-) -> Explanation:
-    """Find the known mistakes of an exercise that reproduce a submission's answers in its checks.
-
-    Args:
-        solution: File of the exercise's solution, which is run in this process.
-        mistakes: File of the exercise's known mistakes.
-        checks: What each check asked of the submission, with the answers.
-        device: Device on which the submission had its tensors.
-        lost: Names of the checks that the submission did not pass; mistakes that lose one of these
-            are tried first.
-
-    Raises:
-        GradeError: The file of known mistakes is damaged.
-    """
-    known = [mistake for mistake in read_edits(mistakes) if mistake.says]
-    if not known or not solution.is_file():
-        return NO_EXPLANATION
-    source, units = read_submission(solution).source, replay_units_of(checks)
-    found, deadline = NO_EXPLANATION, time.thread_time() + SEARCH_LIMIT_S
-    with quiet_and_seeded():
-        right = Replay.of(source, device)
-        biases = with_its_biases(right, units) if right is not None else None
-        changes, ways = [biases, None] if biases else [None], right_ways(source, mistakes)
-        searches: dict[tuple[Change | None, str], EditSearch] = {}
-        # Single mistakes beside each habit come first: to find pairs takes most of the time.
-        for in_pairs, change, way in itertools.product((False, True), changes, ways):
-            left = deadline - time.thread_time()
-            if found.sets or left < 0:  # then the last search says that it was cut short
-                break
-            if (change, way) not in searches:
-                searches[change, way] = EditSearch(way, units, device, lost, left, change)
-            found = searches[change, way].run(known, in_pairs)
-    return found
 
 
 class EditSearch:
@@ -105,7 +56,7 @@ class EditSearch:
         units: list[ReplayUnit],
         device: str = "cpu",
         lost: Collection[str] = (),
-        limit: float = SEARCH_LIMIT_S,
+        limit: float = math.inf,
         change: Change | None = None,
     ) -> None:
         self._deadline = time.thread_time() + limit

@@ -13,11 +13,12 @@ from grader.kit.notebooks import notebook_file
 from grader.kit.stubs import expect_within, is_edited, own_path, real_path
 from grader.languages import say
 from grader.outputs.phrases import describe_progress
-from grader.outputs.screen import KEYS_PAGE, Screen
+from grader.outputs.screen import Screen
 from grader.practice.background_grader import BackgroundGrader
 from grader.practice.events import FileSaved, GradingEnded, GradingUnderWay, KeyPressed, WatchEvent
-from grader.practice.folder import PICKED_PREFIX, list_lines, reveal_solution, start_anew
+from grader.practice.folder import start_anew
 from grader.practice.history import open_history
+from grader.practice.pages import PAGE_KEYS, SOLUTION, Pages
 from grader.records import Explain, Report
 from grader.records.progress import Progress
 from grader.submission import Submission, read_submission
@@ -60,11 +61,8 @@ class Watch:
         self._explain: Explain | None = None  # what the folder says, until a key says otherwise
         self._hints: list[str] = []
         self._news = ""
-        self._page = ""  # the key that opened the page; empty if none is open
+        self._pages = Pages(kit)
         self._key_to_confirm = ""  # a key to be pressed once more to confirm
-        self._picked = 0  # index of the marked exercise in the list
-        self._scroll = 0
-        self._visible_lines = 0
         with open_history(kit) as history:
             self._solved = history.solved()
 
@@ -170,10 +168,7 @@ class Watch:
         return ""
 
     def _go_on(self, report: Report) -> None:
-        """Offer the next unsolved exercise, if this grading solved its exercise for the first time.
-
-        Without keys, turn to the next one at once.
-        """
+        """Once an exercise is first solved, offer the next; without keys, turn to it at once."""
         if not report.solved or report.exercise in self._solved:
             return
         self._solved.add(report.exercise)
@@ -205,16 +200,16 @@ class Watch:
     def _turn_to(self, exercise: Exercise) -> None:
         if exercise is not self._exercise:
             self._exercise, self._report, self._hints, self._maps = exercise, None, [], False
-        self._news = self._page = ""
-        self._scroll = 0
+        self._news = ""
+        self._pages.close()
 
     def _pressed(self, key: str) -> None:
-        if self._moved(key):
+        if self._pages.move(key):
             return
-        again, shut, picking = key == self._key_to_confirm, key == self._page, self._page == "l"
-        self._news = self._page = self._key_to_confirm = ""
+        again, opened, picked = key == self._key_to_confirm, self._pages.key, self._pages.picked
+        self._news = self._pages.key = self._key_to_confirm = ""
         if key == "\n":
-            self._enter(picking)
+            self._enter(picked)
         elif key in ("n", "p"):
             at = self._kit.exercises.index(self._exercise) + (1 if key == "n" else -1)
             self._turn_to_and_grade(self._kit.exercises[at % len(self._kit.exercises)])
@@ -225,18 +220,18 @@ class Watch:
             self._tell_otherwise(key)
         elif key == "r":
             self._reset(sure=again)
-        elif key in ("l", "s", "?"):
-            self._page = "" if shut else key
-            self._scroll = 0
-            self._picked = self._kit.exercises.index(self._exercise)
+        elif key == SOLUTION and self._exercise.name not in self._solved:
+            self._news = self._not_solved
+        elif key in PAGE_KEYS:
+            self._pages.open(key if key != opened else "", self._exercise)
         else:
             what = f"`{key}`" if key.isprintable() and key.strip() else "that"
             self._news = f"{what} is not a key here; ? lists the keys"
 
-    def _enter(self, picking: bool) -> None:
+    def _enter(self, picked: Exercise | None) -> None:
         is_solved = self._exercise.name in self._solved
-        wanted = self._kit.exercises[self._picked] if picking else self._following
-        if wanted is not None and (picking or is_solved):
+        wanted = picked or (self._following if is_solved else None)
+        if wanted is not None:
             self._turn_to_and_grade(wanted)
         else:
             self._news = "all are solved" if is_solved else self._not_solved
@@ -258,17 +253,6 @@ class Watch:
         if key == "e":
             self._news = f"how much of a known mistake is told from now on: {self._explain}"
 
-    def _moved(self, key: str) -> bool:
-        """Scroll, or mark another exercise in the list; return whether the key did so."""
-        steps = {"up": -1, "k": -1, "down": 1, "j": 1}
-        pages = {"page up": -1, "b": -1, "page down": 1, " ": 1}
-        step = steps.get(key, 0) + pages.get(key, 0) * max(self._visible_lines - 1, 1)
-        if self._page == "l":
-            self._picked = min(max(self._picked + step, 0), len(self._kit.exercises) - 1)
-        else:
-            self._scroll += step
-        return step != 0
-
     def _reset(self, sure: bool) -> None:
         if not sure:
             self._key_to_confirm = "r"
@@ -284,19 +268,10 @@ class Watch:
     def _text(self) -> str:
         """Return the text of the open page; empty if none is open or it cannot be shown."""
         try:
-            return self._page_text()
+            return self._pages.text(self._exercise, self._solved)
         except GradeError as error:
-            self._news, self._page = str(error), ""
+            self._news, self._pages.key = str(error), ""
             return ""
-
-    def _page_text(self) -> str:
-        if self._page == "l":
-            return "\n".join(list_lines(self._kit, self._solved, self._picked))
-        if self._page == "s" and self._exercise.name in self._solved:
-            return reveal_solution(self._exercise, self._kit)
-        if self._page == "s":
-            self._news = self._not_solved
-        return say(KEYS_PAGE) if self._page == "?" else ""
 
     @property
     def _not_solved(self) -> str:
@@ -304,8 +279,6 @@ class Watch:
 
     def _draw(self) -> None:
         exercise, text = self._exercise, self._text()
-        lines = text.split("\n")
-        picked = [at for at, line in enumerate(lines) if line.startswith(PICKED_PREFIX)]
         screen = Screen(
             title=self._kit.title,
             solved=len(self._solved),
@@ -321,8 +294,7 @@ class Watch:
             verbose=self._verbose,
             hints=self._hints,
             page=text,
-            focus=picked[0] if self._page == "l" and picked else -1,
-            scroll=self._scroll,
         )
+        self._pages.place_on(screen)
         self._show(screen)
-        self._scroll, self._visible_lines = screen.scroll, screen.visible_lines
+        self._pages.note_shown(screen)

@@ -163,9 +163,7 @@ def _where_nan_begins(
         session.end_check()
         if fault is not None and (why := explain_exception(fault, session.source)):
             last = fault.frames[-1]
-            text, name, line = session.text_of(last.line), last.function, last.line
-            told = session.is_file
-            return f"NaN begins at `{text}` in `{name}`{f', line {line}' if told else ''}: {why}"
+            return f"NaN begins{session.describe(last.line, last.function)}: {why}"
     return ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.authoring.answer_files import AnswersMistake, Entry, read_entries, source_of
-from grader.authoring.findings import text_of
+from grader.authoring.findings import Finding, text_of
 from grader.kit import Exercise
 from grader.submission import Submission, read_submission
 
@@ -87,3 +87,12 @@ def _answer(exercise: Exercise, entry: Entry, source: str) -> Answer:
         frozenset(known.get("loses", "").split()),
         known.get("accepted", ""),
     )
+
+
+def about(answer: Answer, text: str) -> Finding:
+    """Return a finding about an answer: a file of its own, or an entry of one."""
+    if answer.file.suffix == ".py":
+        return Finding(answer.file, 0, text)
+    lines = answer.file.read_text(encoding="utf-8").splitlines()
+    heads = [line.partition(" < ")[0] for line in lines]
+    return Finding(answer.file, heads.index(f"== {answer.name}") + 1, f"`{answer.name}` {text}")

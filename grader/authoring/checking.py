@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from grader.authoring.answers import Answer, answers_folder, read_answers
+from grader.authoring.answers import Answer, about, answers_folder, read_answers
 from grader.authoring.equivalent import equivalent_file, read_equivalent, stands_for
 from grader.authoring.findings import Finding, line_of
 from grader.authoring.idle import idle_sources
@@ -156,7 +156,7 @@ class Inspection:
             lost = [check.name for check in report.checks if check.is_lost]
             what = f"loses `{lost[0]}`" if lost else report.problem
             why = "mend it, or the check, which asks for what no contract says"
-            yield _about(answer, f"is right, and at seed {seed} {what}; {why}")
+            yield about(answer, f"is right, and at seed {seed} {what}; {why}")
             return
 
     def _expect_lost(self, answer: Answer) -> Iterator[Finding]:
@@ -165,10 +165,10 @@ class Inspection:
             return
         report = self._graded(answer.submission.source)
         if report.solved:
-            yield _about(answer, "is wrong, and earns every point; add a check that it loses")
+            yield about(answer, "is wrong, and earns every point; add a check that it loses")
             return
         for name in sorted(answer.loses - {one.name for one in report.checks if one.is_lost}):
-            yield _about(answer, f"keeps `{name}`; ask there for what it gets wrong")
+            yield about(answer, f"keeps `{name}`; ask there for what it gets wrong")
 
     def _mistakes(self) -> Iterator[Finding]:
         exercise = self._exercise
@@ -291,12 +291,3 @@ class Inspection:
         report = grade(submission, self._exercise, options, self._sandbox)
         self._tell()
         return report
-
-
-def _about(answer: Answer, text: str) -> Finding:
-    """Return a finding about an answer: a file of its own, or an entry of one."""
-    if answer.file.suffix == ".py":
-        return Finding(answer.file, 0, text)
-    lines = answer.file.read_text(encoding="utf-8").splitlines()
-    heads = [line.partition(" < ")[0] for line in lines]
-    return Finding(answer.file, heads.index(f"== {answer.name}") + 1, f"`{answer.name}` {text}")

@@ -252,22 +252,16 @@ class Session:
     @property
     def whereabouts(self) -> str:
         """Where the submission was when it was stopped, as the end of a sentence; may be empty."""
-        if self._whereabouts is None:
-            return ""
-        line, function = self._whereabouts
-        text = self.text_of(line)
+        return "" if self._whereabouts is None else self.describe(*self._whereabouts)
+
+    def describe(self, line: int, function: str) -> str:
+        """Return where a line of the submission is, as the end of a sentence.
+
+        A notebook has no such line numbers, so that its line is told by its text alone.
+        """
+        text = "".join(self.source.split("\n")[line - 1 : line]).strip()[:200]
         at = f" at `{text}`" if text else ""
-        numbered = f", line {line}" if self.is_file else ""
-        return f"{at} in `{function}`{numbered}"
-
-    def text_of(self, line: int) -> str:
-        """Return the text of a line of the source, by number; empty where there is no such line."""
-        return "".join(self.source.split("\n")[line - 1 : line]).strip()[:200]
-
-    @property
-    def is_file(self) -> bool:
-        """Whether line numbers are those of the learner's file, as they are not for a notebook."""
-        return not self._submission.cells
+        return f"{at} in `{function}`" + ("" if self._submission.cells else f", line {line}")
 
     def close(self) -> None:
         """End the worker, and free the exchanges of all checks."""

@@ -18,9 +18,8 @@ from grader.suite.calls import PlannedCall
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw
 from grader.suite.fitting import NO_DEVIATIONS, Deviations, find_deviations
-from grader.suite.module_state import ModuleState
 from grader.suite.modules import Module
-from grader.suite.oracle import Weights, exact, right_weights
+from grader.suite.oracle import Weights
 from grader.suite.sizes import Sizes
 
 _T = TypeVar("_T")
@@ -28,7 +27,6 @@ _T = TypeVar("_T")
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
 # are neither uniform nor one-hot, so that a wrong scale shows.
 WEIGHT_GAIN = 1.2
-MIN_KINK_DISTANCE = 3e-5  # to where a gradient jumps: nearer is near; float32 is off by 3e-6
 MISFIT_KEY = "misfit"  # of the memo, set once a check has reported a misfit (`Harness.tell_misfit`)
 MAX_TIME_SHARE = 0.1  # of the time left, for the calls of `Harness.within_reach`
 MEMORY_FACTOR = 4  # on what is kept for a backward, as calls may be made on another device as well
@@ -292,15 +290,7 @@ class Harness:
         There, rounding would decide which of two gradients comes out.
         """
         drawn = (self.inputs(module.sizes, *optional) for _ in range(MAX_DRAWS))
-        return next(inputs for inputs in drawn if not self.near_a_kink(module, inputs))
-
-    def near_a_kink(self, module: ModuleState, inputs: Mapping[str, Tensor]) -> bool:
-        """Return whether inputs lie so near a jump of a gradient that rounding may cross it."""
-        if self.contract.kinks is None:
-            return False
-        plain = {name: exact(value) for name, value in inputs.items()}
-        kinks = self.contract.kinks(right_weights(module.whole_weights), module.sizes, **plain)
-        return bool(kinks.abs().min() < MIN_KINK_DISTANCE)
+        return next(inputs for inputs in drawn if not module.is_near_a_kink(inputs))
 
 
 def _left_out(arguments: Mapping[str, Any]) -> frozenset[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Self
 
 import torch
+from torch import Tensor
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.pending import PendingModule
 from grader.suite.compare import fail
 from grader.suite.contract import Contract
 from grader.suite.fitting import NO_DEVIATIONS, Deviations
-from grader.suite.oracle import Weights
+from grader.suite.oracle import Weights, exact, right_weights
 from grader.suite.sizes import Sizes
+
+MIN_KINK_DISTANCE = 3e-5  # to where a gradient jumps: nearer is near; float32 is off by 3e-6
 
 
 class ModuleState:
@@ -110,6 +114,14 @@ class ModuleState:
                 fail(f"expected the parameter `{name}` of shape {shape}, a float; got {got}")
             found[name] = value
         return found
+
+    def is_near_a_kink(self, inputs: Mapping[str, Tensor]) -> bool:
+        """Return whether inputs lie so near a jump of a gradient that rounding may cross it."""
+        if self.contract.kinks is None:
+            return False
+        plain = {name: exact(value) for name, value in inputs.items()}
+        kinks = self.contract.kinks(right_weights(self.whole_weights), self.sizes, **plain)
+        return bool(kinks.abs().min() < MIN_KINK_DISTANCE)
 
     def expect_fit(self) -> None:
         """Fail the check unless the module has a parameter for each of the weights.

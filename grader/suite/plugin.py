@@ -16,13 +16,13 @@ from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerTimeout
 from grader.suite.case import Case, first_case
+from grader.suite.collected import CollectedSuite
 from grader.suite.compare import CheckFailed, Comparison, computed_on
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.hindsight import Hindsight
 from grader.suite.idle import why_idle
-from grader.suite.marks import unmet_needs
 from grader.suite.own_try import try_on
 from grader.suite.situations.covering import arrays_of
 from grader.suite.situations.implied import (
@@ -53,18 +53,13 @@ class SuitePlugin:
         self._ended: BaseException | None = None  # raised by the running check
         self._memo: dict[Any, Any] = {}  # observations that the checks share
         self.tried: list[Contract] = []  # contracts whose situations the last submission was in
-        self.contract: Contract | None = None  # the suite's, if it has one
-        self._claims: frozenset[str] = frozenset()
-        self._form_checks: set[str] = set()  # names of the checks of a module's parameters
-        self._looks_at_situations = False
+        self._suite = CollectedSuite()
         self._hindsight = Hindsight()
-        self._count = 0  # number of checks in the suite
         self._progress: OnProgress | None = None
         self.results: list[CheckResult] = []
         self.failed_comparisons: list[tuple[str, Comparison]] = []  # each after its check's name
         self.must_rerun = False  # whether the check that just ran is to be run once more
         self.fault: GradeError | None = None  # why grading failed: a broken check, or the machine
-        self.broken = ""  # why the suite cannot be run; empty if it can
 
     def begin(
         self,
@@ -92,6 +87,16 @@ class SuitePlugin:
         self._hindsight = Hindsight()
 
     @property
+    def contract(self) -> Contract | None:
+        """The suite's contract, if it has one."""
+        return self._suite.contract
+
+    @property
+    def broken(self) -> str:
+        """Why the suite cannot be run; empty if it can."""
+        return self._suite.broken
+
+    @property
     def judged(self) -> Judgement | None:
         """The judgement of the submission's situations; None if it was not tried in any."""
         return judgement_in_memo(self._memo, self.contract)
@@ -112,23 +117,12 @@ class SuitePlugin:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record why the suite cannot be collected, if it cannot."""
         if report.failed:
-            self.broken = str(report.longrepr)[-4000:]
+            self._suite = CollectedSuite(broken=str(report.longrepr)[-4000:])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Record the suite's contract and claims.
-
-        A check that needs something that the contract lacks makes the suite ``broken``.
-        """
-        self._count = len(items)
-        self._claims = frozenset(item.function.__name__ for item in items)
-        self._form_checks = {i.name for i in items if i.function.__name__ == "has_its_parameters"}
-        self._looks_at_situations = any(hasattr(i.function, "looks_at_situations") for i in items)
-        for item in items:
-            contract = getattr(item.module, "contract", None)
-            if isinstance(contract, Contract):
-                self.contract = contract
-                if lacking := unmet_needs(item.function, contract):
-                    self.broken = f"`{item.name}` {lacking}, which `{contract.entry}` has not"
+        """Record what the suite has; of a broken one, no check is run."""
+        if not self.broken:
+            self._suite = CollectedSuite.of(items)
         if self.broken:
             items.clear()
         elif self.contract is not None and self.contract.has_situations:
@@ -158,10 +152,10 @@ class SuitePlugin:
         except GraderFault as fault:
             self.fault = self.fault or fault
         self._hindsight.note_failure(item.name, self._ended, self.judged)
-        if len(self.results) == self._count:
+        if len(self.results) == self._suite.count:
             self.results = self._hindsight.without_rare_failures(self.results)
         if self._progress is not None:
-            self._progress(Progress("checks", len(self.results), self._count))
+            self._progress(Progress("checks", len(self.results), self._suite.count))
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
@@ -234,7 +228,7 @@ class SuitePlugin:
     def _knows_the_form(self) -> bool:
         """Whether situations can be tried: the checks of the parameters, if any, are over."""
         finished = {one.name for one in self.results}
-        return self._looks_at_situations and not self._form_checks - finished
+        return self._suite.looks_at_situations and not self._suite.form_checks - finished
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
@@ -251,7 +245,7 @@ class SuitePlugin:
             raise GraderFault("the suite defines no `contract`")
         return Harness(
             *(self.contract, self._session, draw),
-            *(self._memo, self._claims, self._seed),
+            *(self._memo, self._suite.claims, self._seed),
             progress=self._progress,
         )
 

@@ -175,7 +175,7 @@ class SituationRun:
             situation.dtype,
             self._extra_tolerance(quantity),
             self._is_exact,
-            partial(self._harness.near_a_kink, self.call.module, situation.learning),
+            partial(self.call.module.is_near_a_kink, situation.learning),
             self._runs,
         )
 

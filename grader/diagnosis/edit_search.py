@@ -150,7 +150,7 @@ class EditSearch:
         Of at least one of the two, the submission did not pass the check that it is known to lose;
         pairs of which it passed neither check come first.
         """
-        if not evidence:
+        if not evidence or len(self._lost) == 1:  # two mistakes lose two checks, or more
             return []
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong

@@ -333,6 +333,8 @@ def test_of_two_mistakes_one_at_least_lost_its_check(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(EditSearch, "_fitting", fitting)
     assert search_among({"a", "c"}, *((name, name, "3") for name in "abcd")) == ()
     assert [tried[0], tried[2]] == [["a", "c", "b", "d"], ["ac", "ab", "ad", "cb", "cd"]]
+    assert search_among({"a"}, ("a", "a", "3"), ("b", "b", "3")) == ()
+    assert not tried[6]  # where a single check is lost
 
 
 def test_endless_source_ends() -> None:

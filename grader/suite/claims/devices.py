@@ -19,6 +19,7 @@ from grader.suite.right_results import sizes_of_call
 
 ELSEWHERE = 40  # calls in whose time all calls on another device can be made
 MAX_COMPARED_NUMBERS = 1 << 21  # of an output on both devices; a right one has far fewer
+LEARNED_KINDS = 2  # of inputs, without and with the optional ones, that a backward is asked of
 SEED = 1  # of calls whose results must agree, whatever random numbers they draw
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module is moved in each of them
 GRADIENT_DEVICE_ERROR_WORDS = {"invalid", "gradient", "device", "meta"}  # of torch's message
@@ -101,10 +102,10 @@ def _expect_moved(here: PlannedCall, there: PlannedCall) -> None:
 def _plan_learning_there(
     module: Module, every: list[dict[str, Tensor]], method: str
 ) -> list[PlannedCall]:
-    """Plan calls with gradients of a module that is on the other device already."""
+    """Plan calls in training of a module that is on the other device already."""
     calls = []
-    for inputs in every:
-        given = _grad_outputs(module, inputs)
+    for kind, inputs in enumerate(every):
+        given = _grad_outputs(module, inputs) if kind < LEARNED_KINDS else None
         with module.batch.apart():
             calls.append(
                 module.call(

@@ -35,8 +35,8 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 LONGEST = 263  # is prime, and more than what any shared claim asks for
 HUGE = 1e30  # whose products with ordinary numbers are finite in float32
 LONG = Sizes(B=1, T=1031, C=4, H=1, L=1031)
-LEARNED_LENGTH = 521
-TIED = 257  # is 256 in bfloat16, as the place before it is
+FAR = Sizes(B=1, T=521, C=8, H=2, L=521)
+TIED = 514  # is 512 in bfloat16, as its neighbours are
 LOUD = 1e15  # whose square is
 EXACT = 1e-9  # in float64, where √D is a whole number
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
@@ -155,8 +155,7 @@ def test_any_length_up_to_max_len(harness: Harness) -> None:
 @points(1)
 def test_longest_sequence_is_learned_from(harness: Harness) -> None:
     """A text of hundreds of tokens has right gradients in full precision."""
-    sizes = Sizes(B=1, T=LEARNED_LENGTH, C=8, H=2, L=LEARNED_LENGTH)
-    sizes = harness.within_reach(sizes, learns=True)
+    sizes = harness.within_reach(FAR, learns=True)
     x = harness.input("x", sizes).double()
     grad_output = harness.draw.normal(*x.shape).double()
     module = harness.module(sizes).train().to(torch.float64)
@@ -230,7 +229,7 @@ def test_huge_numbers_in_the_future_change_nothing(harness: Harness) -> None:
     grad_output[:, seen:] = 0
     module = harness.module()
     usual = module.call(inputs, grad_output=grad_output)
-    long = harness.within_reach(LONG.replace(T=LONGEST, L=LONGEST), 2)
+    long = harness.within_reach(FAR.replace(C=4, H=1), 2)
     tied = min(TIED, long.T - 5)
     louder = module.call(_later(inputs, seen, LOUD), grad_output=grad_output)
     huge = [(t, usual, module.call(_later(inputs, t, HUGE))) for t in range(1, T)]

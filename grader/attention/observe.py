@@ -127,7 +127,9 @@ def _observe(harness: Harness, call_kind: str, sizes: Sizes, *, first: bool) -> 
     grad = harness.draw.normal(*sizes.shape(letters)) if recording else None
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
     again = (
-        [module.call(inputs, seed=one) for one in (seed + 1, seed)] if call_kind == OUTPUT else []
+        [module.call(inputs, seed=one) for one in (seed + 1, seed)]
+        if call_kind in (OUTPUT, OBSERVED_GRADIENTS)
+        else []
     )
     harness.ask()
     out = call.result if grad is None else call.out  # raises unless shaped as `grad`

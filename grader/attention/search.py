@@ -52,10 +52,11 @@ class Search:
         self._steps = {n: SETTLED_STEPS[m.step, m.choice] for n, m in self._mistakes.items()}
         self._max_mistakes = MAX_MISTAKES if among is None else len(among)
         call_kinds = dict.fromkeys(seen.call_kind for seen in observations)
-        self._by_chance = any(seen.by_chance for seen in observations)
+        by_chance = {seen.training for seen in observations if seen.by_chance}
+        self._of_chance = BY_CHANCE[min(by_chance)] if by_chance else ""
         self._stages = {
             call_kind: [
-                _ObservedCall(seen, self._mistakes, self._by_chance)
+                _ObservedCall(seen, self._mistakes, bool(by_chance))
                 for seen in observations
                 if seen.call_kind == call_kind
             ]
@@ -63,7 +64,7 @@ class Search:
         }
         self._max_tried = MAX_TRIED_SETS if max_tried is None else max_tried
         self._sets_left = self._reserved_sets = 0
-        self._is_cut_short = False  # whether a limit ended the search
+        self._is_cut_short = False  # whether a limit left out pairs of mistakes, or single ones
         self._deadline = 0.0
 
     def run(self) -> Explanation:
@@ -84,7 +85,7 @@ class Search:
             again = self._climb(late)
             if len(again.explained) > len([kind for kind in whole.explained if kind in late]):
                 whole = again
-        note = BY_CHANCE if self._by_chance and not whole.sets else ""
+        note = "" if any(whole.sets) else self._of_chance
         return replace(whole, is_cut_short=self._is_cut_short, note=note)
 
     # Explains these kinds of observations one after another, by larger and larger sets of mistakes.
@@ -161,7 +162,7 @@ class Search:
             showing.sort(key=lambda name: self._mistakes[name].part != "learn")
             for names in itertools.combinations(showing, more):
                 if self._sets_left <= self._reserved_sets or time.thread_time() > self._deadline:
-                    self._is_cut_short = True
+                    self._is_cut_short |= len(start) + more < MAX_MISTAKES
                     return
                 if len(self._settled(names)) == sum(len(self._steps[name]) for name in names):
                     self._sets_left -= 1

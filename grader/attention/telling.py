@@ -81,12 +81,13 @@ class DiagnosedChecks:
         assert isinstance(done, Mistake)
         assert isinstance(contract, AttentionContract)  # no other has a pipeline
         pipeline = partial(plant_in, contract=contract, choices={done.step: done.choice})
-        first, more = edits_beside(*files, asked[True], asked[False], device, lost, pipeline)
-        sets = tuple((*self.mistakes[0], *edits) for edits in more) or self.mistakes
-        if more:
+        found = edits_beside(*files, asked[True], asked[False], device, lost, pipeline)
+        before = () if found.is_instead else self.mistakes[0]
+        sets = tuple((*before, *edits) for edits in found.sets) or self.mistakes
+        if found.sets:
             cause = cause_of(Explanation(sets, (), (), BEGINNING_MODULE), Explain.CAUSE)
-        if first or more:
-            planted = [*(first or sets[0][:1]), *sets[0][1:]]
+        if found.planted or found.sets:
+            planted = [*(found.planted or sets[0][:1]), *sets[0][1:]]
             again = checks_that_follow(self.checks, planted, *where)
             follows = max(follows, again, key=len)
         return DiagnosedChecks(self.checks, replace(cause, follows=follows), sets)
@@ -134,9 +135,11 @@ def diagnose(
     with one_thread():
         found = _by_steps(plugin, session.device, max_tried)
         wants_more = not any(found.sets) or bool(found.unexplained)
+        verdicts = [check.verdict for check in checks]
+        mostly_raises = verdicts.count(Verdict.ERROR) > verdicts.count(Verdict.FAIL)
         nan = (
             _where_nan_begins(check_exchanges, session, exercise)
-            if may_name_mistakes and wants_more
+            if may_name_mistakes and wants_more and not mostly_raises
             else ""
         )
         if not any(found.sets):
@@ -147,10 +150,11 @@ def diagnose(
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
         named = found.sets if may_name_mistakes else ()
         return DiagnosedChecks(checks, cause, named, check_exchanges if named else ())
-    if nan:
-        return DiagnosedChecks(checks, Cause(nan))
-    why_not = found.note or (NONE_FOUND_CUT_SHORT if found.is_cut_short else "")
-    return DiagnosedChecks(say_why_not(checks, why_not) if why_not else checks)
+    if nan or found.note:
+        return DiagnosedChecks(checks, Cause(nan or found.note))
+    return DiagnosedChecks(
+        say_why_not(checks, NONE_FOUND_CUT_SHORT) if found.is_cut_short else checks
+    )
 
 
 def _where_nan_begins(

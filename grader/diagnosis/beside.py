@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from grader.diagnosis.catalogue import KnownMistake
 from grader.diagnosis.edit_search import EditSearch
-from grader.diagnosis.edits import Habit, edited, read_edits, read_habits
+from grader.diagnosis.edits import EditMistake, Habit, edited, read_edits, read_habits
 from grader.diagnosis.replay import (
     Change,
     CheckExchanges,
@@ -25,7 +26,20 @@ from grader.submission import read_submission
 
 MAX_PROBE_UNITS = 3  # that an edit has to answer as the submission did, to count as its mistake
 SEARCH_LIMIT_S = 2.0  # of processor time: enough for single edits
-Planted = list[KnownMistake | Habit]
+
+
+class Beside(NamedTuple):
+    """What was found beside the pipeline's mistake.
+
+    Attributes:
+        planted: The pipeline's mistake as edits, with a habit perhaps; empty where none is known.
+        sets: The smallest sets of edits beside it; none where it accounts for all.
+        is_instead: Whether these sets do all that the pipeline's mistake does, too.
+    """
+
+    planted: Sequence[KnownMistake | Habit] = ()
+    sets: tuple[tuple[KnownMistake, ...], ...] = ()
+    is_instead: bool = False
 
 
 def edits_beside(
@@ -36,11 +50,8 @@ def edits_beside(
     device: str,
     lost: Collection[str],
     pipeline: Change,
-) -> tuple[Planted, tuple[tuple[KnownMistake, ...], ...]]:
+) -> Beside:
     """Return the pipeline's mistake as edits, and the smallest sets of edits beside it.
-
-    There is no set where the pipeline's mistake accounts for all, beside a habit perhaps; and no
-    edit at all where nothing is known that does.
 
     Args:
         solution: File of the exercise's solution, which is run in this process.
@@ -55,7 +66,9 @@ def edits_beside(
     units = replay_units_of(others)
     with quiet_and_seeded():
         probes = _wrong(source, replay_units_of(following), device)[:MAX_PROBE_UNITS]
-        likely: list[tuple[int, str, Planted]] = []  # with how many units each leaves wrong
+        likely: list[
+            tuple[int, str, list[KnownMistake | Habit]]
+        ] = []  # with how many units each leaves wrong
         for habits in ([], *([habit] for habit in read_habits(mistakes))):
             for one in (one for one in known if probes and not one.says):
                 planted = edited(source, [*habits, one])
@@ -65,16 +78,26 @@ def edits_beside(
         # What an edit of the constructor changes, other parameters, shows in the probes as well.
         left, planted, made = min(likely, key=lambda each: each[0], default=(1, source, []))
         if not left:
-            return made, ()
+            return Beside(made)
         change = None if likely else pipeline
         search = EditSearch(planted, units, device, lost, SEARCH_LIMIT_S, change)
         found = search.run([one for one in known if one.says])
-    proved = found.sets and not found.unexplained and not found.is_cut_short
-    return (made, found.sets) if proved else ([], ())
+        if not found.sets or found.unexplained or found.is_cut_short:
+            return Beside()
+        enough = [
+            edits
+            for edits in (found.sets if probes else ())
+            if not _wrong(_made(source, edits), probes, device)
+        ]
+    return Beside((), tuple(enough), is_instead=True) if enough else Beside(made, found.sets)
 
 
-def _wrong(source: str, units: Sequence[ReplayUnit], device: str) -> list[ReplayUnit]:
+def _made(source: str, edits: Sequence[KnownMistake]) -> str | None:
+    return edited(source, [one for one in edits if isinstance(one, EditMistake)])
+
+
+def _wrong(source: str | None, units: Sequence[ReplayUnit], device: str) -> list[ReplayUnit]:
     """Return the units of lost checks that a source answers in another way, smallest first."""
-    replay = Replay.of(source, device)
+    replay = None if source is None else Replay.of(source, device)
     lost = sorted((unit for unit in units if not unit.passed), key=lambda unit: unit.size)
     return [unit for unit in lost if replay is None or any(replay.differences(unit))]

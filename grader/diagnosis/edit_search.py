@@ -205,7 +205,8 @@ class EditSearch:
                 place = self._sort(unit)
                 if place is evidence:
                     evidence.insert(0, evidence.pop())  # compared first: it told most so far
-                if place is evidence or (place is self._right and self._breaks(replay, unit)):
+                told = place is evidence or place is self._right
+                if told and self._breaks(replay, unit):
                     return True
         return False
 

@@ -43,9 +43,15 @@ class NoisyOperations(OperationWatcher):
         return map_tensors(result, self._moved) if _computes(func) else result
 
     def _moved(self, tensor: Tensor) -> Tensor:
-        """Return a tensor with noise in all but whole numbers: places and masks stay exact."""
+        """Return a tensor with noise in all but whole numbers: places and masks stay exact.
+
+        Not those so large that the dtype has whole numbers alone there.
+        """
         moved = moved_by_rounding(tensor, self._dice)
-        return moved if moved is tensor else torch.where(tensor == tensor.round(), tensor, moved)
+        if moved is tensor:
+            return tensor
+        is_whole = (tensor == tensor.round()) & (tensor.abs() < 1 / torch.finfo(tensor.dtype).eps)
+        return torch.where(is_whole, tensor, moved)
 
 
 def moved_by_rounding(tensor: Tensor, dice: random.Random) -> Tensor:

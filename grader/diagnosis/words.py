@@ -36,11 +36,13 @@ PART_TITLES = {  # parts of the pipeline, as messages call them
     "add2": "block: second sum",
     "learn": "gradients",
 }
-BY_CHANCE = (
-    "The same call gives different numbers with another seed, in evaluation with the same weights: "
-    "random numbers are drawn in each call, or layers are created anew in `forward`, instead of "
-    "once in the constructor."
-)
+BY_CHANCE = {  # whether it shows in training alone
+    False: "The same call gives different numbers with another seed, in evaluation with the same "
+    "weights: random numbers are drawn in each call, or layers are created anew in `forward`, "
+    "instead of once in the constructor.",
+    True: "In training, the same call gives different numbers with another seed, where nothing is "
+    "to be dropped: is there a dropout that the exercise does not ask for?",
+}
 COUNT_WORDS = {2: "two", 3: "three"}
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from grader.records import Difference
-from grader.wire.values import Opaque
+from grader.wire.values import type_name
 
 # Tolerance for rounding in another order of operations, relative to the largest expected value
 # (a sum of large terms may end near 0). The known mistakes differ by 1e-3 and more.
@@ -113,8 +113,7 @@ def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> 
         sizes: The shape in letters, such as ``(B, T, C)``.
     """
     if not isinstance(value, Tensor):
-        kind = value.type if isinstance(value, Opaque) else type(value).__name__
-        fail(f"{what}: expected a Tensor of shape {sizes} = {shape}, got `{kind}`")
+        fail(f"{what}: expected a Tensor of shape {sizes} = {shape}, got `{type_name(value)}`")
     if value.device.type == "meta":
         fail(f"{what}: expected values, got a Tensor on the `meta` device, which has none")
     if tuple(value.shape) != shape:
@@ -125,8 +124,7 @@ def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> 
 def expect_tuple(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
     """Return a result as a tuple, failing the check unless it is a tuple or list of these parts."""
     if not isinstance(value, tuple | list):
-        kind = value.type if isinstance(value, Opaque) else type(value).__name__
-        fail(f"expected a tuple of {len(names)} ({', '.join(names)}), got `{kind}`")
+        fail(f"expected a tuple of {len(names)} ({', '.join(names)}), got `{type_name(value)}`")
     if len(value) != len(names):
         fail(f"expected a tuple of {len(names)} ({', '.join(names)}), got {len(value)} parts")
     return tuple(value)

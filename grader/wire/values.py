@@ -46,6 +46,11 @@ class Opaque:
     type: str
 
 
+def type_name(value: object) -> str:
+    """Return the name of a decoded value's type, as it was before it was sent."""
+    return value.type if isinstance(value, Opaque) else type(value).__name__
+
+
 def encode(value: Any, tensors: list[Tensor]) -> Any:
     """Return a value as JSON; append its tensors to ``tensors``.
 

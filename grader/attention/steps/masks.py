@@ -117,6 +117,7 @@ _filled_with("filled with minus one", -1.0)
 _filled_with("filled with minus ten", -10.0)
 _filled_with("filled with one", 1.0)
 _filled_with("filled with plus infinity", float("inf"))
+_filled_with("filled with a large positive number", 1e9)
 
 
 @choice("mask fill", "added")

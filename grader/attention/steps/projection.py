@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import torch
 from torch import Tensor
 
 from grader.attention.steps.state import State, choice
@@ -40,7 +41,12 @@ def project(s: State) -> None:
     s.x = s.detached("input", s.drop("input", s.x))
     if "parameters" in s.detached_places:
         s.weights = {name: value.detach() for name, value in s.weights.items()}
-    _set_projected(s, *_projected(s, s.x))
+    q, k, v = _projected(s, s.x)
+    if s.drops("projected") and s.layout.fused:
+        q, k, v = s.drop("projected", torch.cat((q, k, v), -1)).chunk(3, dim=-1)
+    elif s.drops("projected"):
+        q, k, v = (s.drop("projected", each) for each in (q, k, v))
+    _set_projected(s, s.drop("queries", q), s.drop("keys", k), v)
 
 
 def _set_projected(s: State, q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -79,6 +85,17 @@ def _taken_from(letter: str, source: str) -> None:
 for _letter in QKV_NAMES:
     for _source in SOURCE_NAMES:
         _taken_from(_letter, _source)
+
+
+def _made_of(letter: str, source: str) -> None:
+    @choice(f"project {QKV_NAMES[letter]}", f"made of the {QKV_NAMES[source]}")
+    def make(s: State) -> None:
+        made = s.linear(getattr(s.layout, QKV_NAMES[letter]), s.projected[source])
+        setattr(s, letter, s.detached(QKV_NAMES[letter], made))
+
+
+for _letter, _source in (("k", "q"), ("v", "q"), ("v", "k")):
+    _made_of(_letter, _source)
 
 
 def _turned(letter: str, layer: str) -> None:

@@ -68,8 +68,8 @@ class State:
         out: Output, (B, T, C).
         untransposed: Whether heads are left where a view has put them, (B, T, H, D).
         late_scale: Factor of the weights after the softmax.
-        drop_at: Where dropout acts: ``input``, ``scores``, ``weights``, ``values``, ``mixed``,
-            ``output``.
+        drop_at: Where dropout acts: ``input``, ``queries``, ``keys``, ``projected`` (all that is),
+            ``scores``, ``weights``, ``values``, ``mixed``, ``output``.
         drop_rate: Dropout rate where it is not the constructor's; None where it is.
         drop_always: Whether dropout acts in evaluation too.
         drop_by_gradients: Whether dropout acts where gradients are recorded, not in training.

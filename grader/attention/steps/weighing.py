@@ -22,6 +22,9 @@ def _drop_at(name: str, *places: str, always: bool = False, rate: float | None =
 _drop_at("never")
 _drop_at("before the softmax", "scores")
 _drop_at("on the values", "values")
+_drop_at("on the queries", "queries")
+_drop_at("on the keys", "keys")
+_drop_at("on queries, keys and values", "projected")
 _drop_at("on the input", "input")
 _drop_at("on the input and the weights", "input", "weights")
 _drop_at("on the mixture", "mixed")
@@ -97,7 +100,7 @@ def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
         weights = weights.masked_fill(s.hidden, s.late_fill)
     s.attention = s.drop("weights", weights)
     if s.renormalise:
-        s.attention = F.normalize(s.attention, p=1, dim=-1)
+        s.attention = s.attention / s.attention.sum(-1, keepdim=True)
 
 
 @choice("softmax")
@@ -114,6 +117,12 @@ def _exponentials(scores: Tensor, over: int, turned: bool = False) -> Tensor:
     found = (scores - scores.amax(-1, keepdim=True)).exp()
     sums = found.sum(over, keepdim=True)
     return found / (sums.mT if turned else sums)
+
+
+def _shared_out_below(scores: Tensor, axis: int) -> Tensor:
+    """Return exponentials below the largest along an axis, divided by each query's sum."""
+    found = (scores - scores.amax(axis, keepdim=True)).exp()
+    return found / found.sum(-1, keepdim=True)
 
 
 def _weighed_by(name: str, normalise: Callable[[Tensor], Tensor]) -> None:
@@ -135,6 +144,11 @@ _weighed_by("a norm instead", lambda scores: F.normalize(scores, dim=-1))
 _weighed_by("brought to length 1 after it", lambda scores: F.normalize(scores.softmax(-1), dim=-1))
 _weighed_by("sigmoid", torch.sigmoid)
 _weighed_by("exponentials not shared out", torch.exp)
+_weighed_by(
+    "exponentials below the largest not shared out",
+    lambda scores: (scores - scores.amax(-1, keepdim=True)).exp(),
+)
+_weighed_by("each key's largest subtracted", lambda scores: _shared_out_below(scores, -2))
 _weighed_by("shared out without exponentials", lambda scores: scores / scores.sum(-1, keepdim=True))
 _weighed_by(
     "hardest key alone", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)

@@ -224,7 +224,8 @@ def _reason(
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None
     assert aspect is not None
-    if where and (len(where) == 1 or len(failed) >= MIN_FAILURES):
+    of_size = where and where[0].factor in smallest.situation.sizes and where[0].factor not in "TS"
+    if where and (len(failed) >= MIN_FAILURES or (len(where) == 1 and not of_size)):
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):
         return CheckFailed(f"{reason}\n{says}", reason.difference, reason.comparison)

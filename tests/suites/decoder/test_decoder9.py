@@ -38,6 +38,7 @@ from grader.suite.claims.sampling import (
 from grader.suite.compare import CheckFailed
 from grader.suite.modules import Module
 from grader.suite.oracle import rms_norm, under
+from grader.wire.values import type_name
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 NORMS = ("attention_norm.weight", "ffn_norm.weight")
@@ -322,7 +323,7 @@ def test_caches_are_one_for_each_block(harness: Harness) -> None:
     call = harness.module(harness.contract.sizes[2]).call(harness.inputs(harness.contract.sizes[2]))
     harness.ask()
     _, (_, caches) = call.out, call.result
-    expect(isinstance(caches, list), f"caches: expected a list, got `{type(caches).__name__}`")
+    expect(isinstance(caches, list), f"caches: expected a list, got `{type_name(caches)}`")
     count = call.module.sizes.L
     expect(len(caches) == count, f"caches: expected {count}, one per block, got {len(caches)}")
 

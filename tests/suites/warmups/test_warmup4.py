@@ -12,6 +12,7 @@ from grader.attention import AttentionContract, WeightLayout
 from grader.attention import claims as attention
 from grader.suite import Harness, Sizes, Weights, claims, expect, expect_close, fail, linear, points
 from grader.suite.compare import expect_tensor
+from grader.wire.values import type_name
 
 TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 # As printed there, seed 42, with four decimals.
@@ -75,7 +76,7 @@ contract = replace(
 def expect_steps_of(found: Any, x: Tensor, names: Sequence[str] = STEPS) -> dict[str, Tensor]:
     """What ``intermediates`` gives, which must be a dict with Tensors of these names."""
     if not isinstance(found, dict):
-        fail(f"intermediates: expected a dict, got `{type(found).__name__}`")
+        fail(f"intermediates: expected a dict, got `{type_name(found)}`")
     missing = [name for name in names if name not in found]
     expect(not missing, f"intermediates: expected the keys {STEPS}, got {tuple(found)}")
     features = {name: x.size(-1) for name in ("q", "k", "v", "output")}

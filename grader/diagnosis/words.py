@@ -68,7 +68,7 @@ def describe_mistakes(
     unknown = [what for what in unexplained if what not in right_anyway]
     if unknown:
         text += (
-            " Something else is wrong as well, not explained by a known mistake: "
+            " This does not explain all that is wrong: "
             f"{', '.join(unknown)}."
         )
     if right_anyway:

@@ -70,7 +70,8 @@ def scores_are_scaled(harness: Harness) -> None:
 def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) -> None:
     sure = right > MIN_SURE_WEIGHT
     least = float(weights[sure].min())
-    expect(least > -MIN_SURE_WEIGHT, f"expected positive attention weights, got {least:.4g}")
+    is_mixture = least > -MIN_SURE_WEIGHT
+    expect(is_mixture, f"no mixture of the values by weights above 0 gives the output: {least:.4g}")
     added = _score_biases(contract, sizes)
     mine, wanted = (
         _centred_log_weights(weights, sure, added),

@@ -67,10 +67,7 @@ def describe_mistakes(
         text += f" The same output comes out {listing}; nothing that was tried tells these apart."
     unknown = [what for what in unexplained if what not in right_anyway]
     if unknown:
-        text += (
-            " This does not explain all that is wrong: "
-            f"{', '.join(unknown)}."
-        )
+        text += f" This does not explain all that is wrong: {', '.join(unknown)}."
     if right_anyway:
         text += f" This is right nonetheless: {', '.join(right_anyway)}."
     return text

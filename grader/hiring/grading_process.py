@@ -9,17 +9,21 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
-import torch
 from msgspec import structs
 
 from grader.errors import GradeError, MachineBusy, TakesLong
-from grader.grading import Options, choose_device, grade
 from grader.hiring.handed import as_submission
 from grader.hiring.tasks import Capabilities, PoolSettings, Task, TaskOutcome
 from grader.kit import load_kit
 from grader.kit.stubs import kit_digest
 from grader.sandbox.process import Sandbox
+from grader.wire.imports import uncollected
 from grader.wire.levels import limits_for
+
+with uncollected():
+    import torch
+
+    from grader.grading import Options, choose_device, grade
 
 PUT_OFF_AFTER_CPU_S = 6.0  # a hang blocks a core until then
 

@@ -40,12 +40,10 @@ class _PooledProcess:
         context = multiprocessing.get_context("forkserver")
         # imports torch once for all processes
         context.set_forkserver_preload(["grader.hiring.grading_process"])
-        from grader.hiring.grading_process import serve_tasks
-
         self.connection, theirs = context.Pipe()
         _limit_transfers(self.connection, max_wall_s(settings))
         self.process: BaseProcess = context.Process(
-            target=serve_tasks, args=(theirs, msgspec.json.encode(settings)), daemon=True
+            target=_serve, args=(theirs, msgspec.json.encode(settings)), daemon=True
         )
         self.process.start()
         theirs.close()
@@ -71,6 +69,13 @@ class _PooledProcess:
         self.connection.close()
         self.process.kill()
         self.process.join(END_TIMEOUT_S)
+
+
+def _serve(connection: Connection, message: bytes) -> None:
+    # Imported where it runs, so that the process that gives out tasks does without torch.
+    from grader.hiring.grading_process import serve_tasks
+
+    serve_tasks(connection, message)
 
 
 def _limit_transfers(connection: Connection, seconds: float) -> None:

@@ -13,6 +13,7 @@ from grader.kit import Exercise
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from grader.wire.imports import uncollected
 
 if TYPE_CHECKING:
     from grader.grading import Options
@@ -146,7 +147,8 @@ class BackgroundGrader:
 
     def _get_ready(self) -> None:
         """Import what grading needs, and start a worker in advance."""
-        import grader.grading  # noqa: F401  # the first import takes a second
+        with uncollected():
+            import grader.grading  # noqa: F401  # the first import takes a second
 
         try:
             if self._sandbox is not None:

@@ -27,7 +27,6 @@ KIT = load_kit(ROOT)
 NAMED_AS_GIVEN = [f"bug{n}" for n in range(1, 21) if n not in (5, 6, 7, 9, 13, 14)]
 EACH_TIME, PAIRS_EACH_TIME, RIGHT_EACH_TIME = 3, 1, 2
 IN_OTHER_WORDS = {  # where the pipeline has it as well, its search comes first, and names it so
-    "always one head": "heads-never-split",
     "softmax over the queries": "softmax-over-the-queries",
     "feed-forward without activation": "feed-forward-without-activation",
 }

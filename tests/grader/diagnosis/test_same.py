@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 import torch
 
+from grader.diagnosis.noise import NoisyOperations
 from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit
 from grader.diagnosis.rounding import unexplained
 from grader.diagnosis.same import difference
@@ -56,3 +57,21 @@ def test_gradient_in_another_style_may_be_what_is_left_of_large_terms(
         for one in (theirs, right)
     )
     assert [*unexplained(cast(Replay, Mistaken()), unit, lambda _: solved)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "moves"),
+    [
+        (48.0, torch.bfloat16, False),
+        (75264.0, torch.bfloat16, True),  # all numbers as large are whole in it
+        (75264.0, torch.float32, False),
+        (0.3, torch.float32, True),
+    ],
+)
+def test_noise_spares_small_whole_numbers_alone(
+    number: float, dtype: torch.dtype, moves: bool
+) -> None:
+    given = torch.full((100,), number, dtype=dtype)
+    with NoisyOperations():
+        doubled = given + given
+    assert torch.equal(doubled, 2 * given) != moves

@@ -610,6 +610,13 @@ def done(out: Path) -> int:
         return len(store.done())
 
 
+def test_process_that_gives_out_tasks_does_without_torch() -> None:
+    begin = "GradingPool(PoolSettings('', 'auto', 'cpu', 10.0, 1024, 100), 1).close()"
+    names = "import sys\nfrom grader.hiring.process_pool import GradingPool, PoolSettings\n"
+    code = f"{names}if __name__ == '__main__':\n    {begin}\n    sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @pytest.mark.slow("a batch is several processes that import torch")
 def test_process_that_dies_costs_its_task_a_try_and_nobody_else_anything() -> None:
     tasks = [Task(f"c{n}", "warmup1", 5, "warmup1.py", RIGHT.encode()) for n in range(6)]

@@ -50,7 +50,7 @@ class Search:
         possible = {mistake.name: mistake for mistake in mistakes_for(layout.features)}
         self._mistakes = possible if among is None else {name: possible[name] for name in among}
         self._steps = {n: SETTLED_STEPS[m.step, m.choice] for n, m in self._mistakes.items()}
-        self._max_mistakes = MAX_MISTAKES if among is None else len(among)
+        self._among = among
         call_kinds = dict.fromkeys(seen.call_kind for seen in observations)
         by_chance = {seen.training for seen in observations if seen.by_chance}
         self._of_chance = BY_CHANCE[min(by_chance)] if by_chance else ""
@@ -67,12 +67,16 @@ class Search:
         self._is_cut_short = False  # whether a limit left out pairs of mistakes, or single ones
         self._deadline = 0.0
 
-    def run(self) -> Explanation:
+    def run(self, most: int = MAX_MISTAKES) -> Explanation:
         """Return the smallest sets of mistakes that reproduce the observations.
 
         One kind of observation after another is explained, plainest first: each may add mistakes
-        that do not show in the kinds before it.
+        that do not show in the kinds before it. What was tried is known if it is run again.
+
+        Args:
+            most: The most mistakes in one set, where the caller has not said which to try.
         """
+        self._max_mistakes = most if self._among is None else len(self._among)
         self._sets_left, self._is_cut_short = self._max_tried, False
         self._reserved_sets = self._max_tried * 2 // 5  # sets of mistakes, for a second `_climb`
         self._deadline = time.thread_time() + SEARCH_LIMIT_S

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +12,7 @@ import torch
 
 from grader.attention.contract import AttentionContract
 from grader.attention.following import checks_that_follow
+from grader.attention.layout import WeightLayout
 from grader.attention.observe import PARTIAL_VIEWS
 from grader.attention.planted import plant_in
 from grader.attention.search import Search
@@ -23,7 +24,7 @@ from grader.diagnosis.attach import (
     say_why_not,
 )
 from grader.diagnosis.beside import edits_beside
-from grader.diagnosis.by_edits import explain_by_edits
+from grader.diagnosis.by_edits import EditExplainer
 from grader.diagnosis.catalogue import Explanation, KnownMistake, Mistake
 from grader.diagnosis.crashes import explain_exception
 from grader.diagnosis.nans import first_nan
@@ -133,7 +134,10 @@ def diagnose(
         for exchanges, check in zip(session.exchanges_by_check, checks, strict=True)
     ]
     with one_thread():
-        found = _by_steps(plugin, session.device, max_tried)
+        search = _search_of_steps(plugin, session.device, max_tried)
+        found = search.run(most=1)
+        if any(found.sets) and found.unexplained:
+            found = search.run()
         wants_more = not any(found.sets) or bool(found.unexplained)
         verdicts = [check.verdict for check in checks]
         mostly_raises = verdicts.count(Verdict.ERROR) > verdicts.count(Verdict.FAIL)
@@ -144,7 +148,8 @@ def diagnose(
         )
         if not any(found.sets):
             lost = {check.name for check in checks if check.verdict is not Verdict.PASS}
-            found = _by_edits(found, check_exchanges, session, exercise, lost)
+            edits = check_exchanges, session.device, lost
+            found = _first_found(found, _further_searches(exercise, edits, search))
     if any(found.sets):
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
@@ -167,40 +172,49 @@ def _where_nan_begins(
         session.end_check()
         if fault is not None and (why := explain_exception(fault, session.source)):
             last = fault.frames[-1]
-            return f"NaN begins{session.describe(last.line, last.function)}: {why}"
+            text, name, line = session.submission.text_of(last.line), last.function, last.line
+            told = not session.submission.cells  # a notebook has no such line numbers
+            return f"NaN begins at `{text}` in `{name}`{f', line {line}' if told else ''}: {why}"
     return ""
 
 
-def _by_edits(
-    found: Explanation,
-    check_exchanges: Sequence[CheckExchanges],
-    session: Session,
+def _further_searches(
     exercise: Exercise,
-    lost: Collection[str],
-) -> Explanation:
-    """Return the exercise's known mistakes that reproduce the submission; else ``found``.
+    edits: tuple[Sequence[CheckExchanges], str, Collection[str]],
+    steps: Search,
+) -> Iterator[Explanation]:
+    """Search for edits of the solution and for larger sets of the pipeline's mistakes, in turn.
 
-    These mistakes are edits of the solution; those of the exercise that a fix-it exercise is like
-    come second. ``lost`` names the checks that were not passed.
+    Args:
+        exercise: A fix-it exercise, and then the one that it is like, or any other exercise.
+        edits: The last arguments of ``EditExplainer``.
+        steps: The search among the pipeline's mistakes.
     """
+    explainers = []
     for one in filter(None, (exercise, exercise.like)):
-        edits = explain_by_edits(
-            *(one.solution, one.mistakes, check_exchanges, session.device, lost)
-        )
-        if any(edits.sets):
-            return edits
-        found = replace(found, is_cut_short=edits.is_cut_short or found.is_cut_short)
-    return found
+        explainers.append(EditExplainer(one.solution, one.mistakes, *edits))
+        yield explainers[-1].run(in_pairs=False)
+    yield steps.run()
+    for explainer in explainers:
+        yield explainer.run(in_pairs=True)
 
 
-def _by_steps(plugin: SuitePlugin, device: str, max_tried: int | None) -> Explanation:
-    """Return the pipeline's mistakes that reproduce the submission; none without a pipeline."""
+def _first_found(none: Explanation, searches: Iterable[Explanation]) -> Explanation:
+    """Return the first explanation with a mistake; ``none`` where all searches end without."""
+    for found in searches:
+        if any(found.sets):
+            return found
+        none = replace(none, is_cut_short=none.is_cut_short or found.is_cut_short)
+    return none
+
+
+def _search_of_steps(plugin: SuitePlugin, device: str, max_tried: int | None) -> Search:
+    """Return a search for the pipeline's mistakes, which finds none without a pipeline."""
     with suppress(RuntimeError):  # no memory on the GPU: what dropout draws there is not explained
         torch.ones(1, device=device).sum()  # the device starts up here, not in the search's time
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):
         seen = []
-    if not seen:
-        return Explanation((), (), ())
-    return Search(seen[-1].layout, seen, PARTIAL_VIEWS, max_tried=max_tried).run()
+    layout = seen[-1].layout if seen else WeightLayout()
+    return Search(layout, seen, PARTIAL_VIEWS, max_tried=max_tried)

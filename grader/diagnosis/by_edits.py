@@ -15,6 +15,7 @@ from grader.diagnosis.replay import (
     Change,
     CheckExchanges,
     Replay,
+    ReplayUnit,
     quiet_and_seeded,
     replay_units_of,
 )
@@ -24,14 +25,8 @@ SEARCH_LIMIT_S = 8.0  # of processor time; ends all searches too, as some sets t
 NO_EXPLANATION = Explanation((), (), ())
 
 
-def explain_by_edits(
-    solution: Path,
-    mistakes: Path,
-    checks: Sequence[CheckExchanges],
-    device: str = "cpu",
-    lost: Collection[str] = (),
-) -> Explanation:
-    """Find the known mistakes of an exercise that reproduce a submission's answers in its checks.
+class EditExplainer:
+    """Finds the known mistakes of an exercise that reproduce a submission's answers in its checks.
 
     Args:
         solution: File of the exercise's solution, which is run in this process.
@@ -44,22 +39,41 @@ def explain_by_edits(
     Raises:
         GradeError: The file of known mistakes is damaged.
     """
-    known = [mistake for mistake in read_edits(mistakes) if mistake.says]
-    if not known or not solution.is_file():
-        return NO_EXPLANATION
-    source, units = read_submission(solution).source, replay_units_of(checks)
-    found, deadline = NO_EXPLANATION, time.thread_time() + SEARCH_LIMIT_S
-    with quiet_and_seeded():
-        right = Replay.of(source, device)
-        biases = with_its_biases(right, units) if right is not None else None
-        changes, ways = [biases, None] if biases else [None], right_ways(source, mistakes)
-        searches: dict[tuple[Change | None, str], EditSearch] = {}
-        # Single mistakes beside each habit come first: to find pairs takes most of the time.
-        for in_pairs, change, way in itertools.product((False, True), changes, ways):
+
+    def __init__(
+        self,
+        solution: Path,
+        mistakes: Path,
+        checks: Sequence[CheckExchanges],
+        device: str = "cpu",
+        lost: Collection[str] = (),
+    ) -> None:
+        self._known = [mistake for mistake in read_edits(mistakes) if mistake.says]
+        self._device, self._lost = device, lost
+        self._left_s = SEARCH_LIMIT_S
+        self._units: list[ReplayUnit] = []
+        # What is changed, in which source: single mistakes are tried beside each habit.
+        self._beside: list[tuple[Change | None, str]] = []
+        self._searches: dict[tuple[Change | None, str], EditSearch] = {}
+        if self._known and solution.is_file():
+            source, self._units = read_submission(solution).source, replay_units_of(checks)
+            with quiet_and_seeded():
+                right = Replay.of(source, device)
+                biases = with_its_biases(right, self._units) if right is not None else None
+            changes = [biases, None] if biases else [None]
+            self._beside = list(itertools.product(changes, right_ways(source, mistakes)))
+
+    def run(self, in_pairs: bool) -> Explanation:
+        """Return the mistakes found, single ones or pairs: to find pairs takes most of the time."""
+        found, deadline = NO_EXPLANATION, time.thread_time() + self._left_s
+        for change, way in self._beside:
             left = deadline - time.thread_time()
             if found.sets or left < 0:  # then the last search says that it was cut short
                 break
-            if (change, way) not in searches:
-                searches[change, way] = EditSearch(way, units, device, lost, left, change)
-            found = searches[change, way].run(known, in_pairs)
-    return found
+            with quiet_and_seeded():
+                if (change, way) not in self._searches:
+                    made = EditSearch(way, self._units, self._device, self._lost, left, change)
+                    self._searches[change, way] = made
+                found = self._searches[change, way].run(self._known, in_pairs)
+        self._left_s = deadline - time.thread_time()
+        return found

@@ -39,6 +39,7 @@ class Session:
             seconds; the caller may put the grading off until later.
 
     Attributes:
+        submission: The submission.
         budget: The time that is left for checks, and for judging them.
         exchanges_by_check: For each check, the requests to the worker, with its answers.
         clock: The clock of the current check.
@@ -62,7 +63,7 @@ class Session:
         self.device = device
         self._broken: list[SourceProblem] = []  # rules that the submission broke as it ran
         self._memory = ExchangeMemory()
-        self._submission = submission
+        self.submission = submission
         self.budget = TimeBudget(timeout, budget, patience)
         self._shared = clock
         self.clock = clock or self.budget.new_clock(self.budget.limit)
@@ -83,20 +84,20 @@ class Session:
         worker = self._sandbox.worker()  # the first call waits until the zygote is up
         self._channel = Channel(worker, self.clock, self._broken, self.device, self._memory)
         self._loading = True
-        load = Load(self._submission.source, self.name, self._rules, self.device)
+        load = Load(self.submission.source, self.name, self._rules, self.device)
         self._channel.post([OutgoingStep(load)])
 
     @property
     def source(self) -> str:
         """The submission's source text."""
-        return self._submission.source
+        return self.submission.source
 
     def rewritten(self, source: str) -> Session:
         """Return a session for the same file name with another source, on the current clock.
 
         The caller has to close it.
         """
-        text = Submission(self._submission.path, source)
+        text = Submission(self.submission.path, source)
         settings = self.budget.timeout, self.budget.left, self._rules, self.clock, self.device
         other = Session(self._sandbox, text, *settings)
         other.budget = self.budget.renewed()
@@ -123,7 +124,7 @@ class Session:
     @property
     def name(self) -> str:
         """The submission's file name in tracebacks."""
-        return self._submission.name
+        return self.submission.name
 
     def load(self) -> None:
         """Wait until the source has run; a source that failed the first time is not run again.
@@ -252,16 +253,13 @@ class Session:
     @property
     def whereabouts(self) -> str:
         """Where the submission was when it was stopped, as the end of a sentence; may be empty."""
-        return "" if self._whereabouts is None else self.describe(*self._whereabouts)
-
-    def describe(self, line: int, function: str) -> str:
-        """Return where a line of the submission is, as the end of a sentence.
-
-        A notebook has no such line numbers, so that its line is told by its text alone.
-        """
-        text = "".join(self.source.split("\n")[line - 1 : line]).strip()[:200]
+        if self._whereabouts is None:
+            return ""
+        line, function = self._whereabouts
+        text = self.submission.text_of(line)
         at = f" at `{text}`" if text else ""
-        return f"{at} in `{function}`" + ("" if self._submission.cells else f", line {line}")
+        numbered = "" if self.submission.cells else f", line {line}"
+        return f"{at} in `{function}`{numbered}"
 
     def close(self) -> None:
         """End the worker, and free the exchanges of all checks."""

@@ -46,6 +46,10 @@ class Submission:
         """The SHA-256 of the source in UTF-8, in hexadecimal."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
+    def text_of(self, line: int) -> str:
+        """Return the text of a line of the source, by number; empty where there is no such line."""
+        return "".join(self.source.split("\n")[line - 1 : line]).strip()[:200]
+
     def code_blocks(self) -> Iterator[tuple[int, str]]:
         """Yield the code of each cell, or of the whole file, with the number of lines before it."""
         if not self.cells:

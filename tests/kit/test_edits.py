@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.diagnosis.by_edits import explain_by_edits
+from grader.diagnosis.by_edits import EditExplainer
 from grader.diagnosis.edits import EditMistake, edited, read_edits, read_habits
 from grader.diagnosis.replay import CheckExchanges
 from grader.grading import Options
@@ -231,8 +231,9 @@ def test_right_answer_shows_no_mistake(
             session.exchanges_by_check,
             [check.verdict is Verdict.PASS for check in results],
         )
-        found = explain_by_edits(exercise.solution, exercise.mistakes, list(asked))
-    assert found.sets == ()
+        found = EditExplainer(exercise.solution, exercise.mistakes, list(asked))
+        sets = [*found.run(in_pairs=False).sets, *found.run(in_pairs=True).sets]
+    assert not sets
 
 
 def test_sentences_read_like_those_of_the_catalogue() -> None:

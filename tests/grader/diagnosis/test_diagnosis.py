@@ -196,7 +196,7 @@ def test_two_mistakes_alternatives_and_what_is_left_are_said() -> None:
     assert "with two mistakes: (1) the scores are not scaled at all (2) the mask" in both
     either = describe_mistakes([(scale,), (mask,)], ["gradients"])
     assert "nothing that was tried tells these apart" in either
-    assert either.endswith("known mistake: gradients.")
+    assert either.endswith("This does not explain all that is wrong: gradients.")
     assert describe_mistakes([(mask,)], []).startswith("Your output is right without a mask")
 
 

@@ -4,9 +4,10 @@ A colleague reports: "We have a test for version 2, it has been green for months
 somebody broke version 2 on purpose, and the test stayed green."
 
 Repair `check_version_2`: it has to pass for a right `SelfAttentionV2`, in any style, and to raise
-an AssertionError for a wrong one. The grader puts other versions of `SelfAttentionV2` into this
-file, a right one and wrong ones of the kind that people write, and calls the function for each.
-The classes themselves are right as they stand; what you change in them has no effect.
+an AssertionError for one that gives wrong outputs or wrong gradients. The grader puts other
+versions of `SelfAttentionV2` into this file, a right one and wrong ones of the kind that people
+write, and calls the function for each. The classes themselves are right as they stand; what you
+change in them has no effect.
 """
 
 from math import sqrt

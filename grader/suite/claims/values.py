@@ -13,6 +13,8 @@ from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import backed_by_situations
 
+LOUD = 3000  # times a sequence, beside which what is not its own would be rounded away
+
 
 @points(3)
 @backed_by_situations
@@ -48,7 +50,6 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="B")
-@backed_by_situations
 def batch_items_are_independent(harness: Harness) -> None:
     """Nothing in one sequence may reach another.
 
@@ -58,8 +59,8 @@ def batch_items_are_independent(harness: Harness) -> None:
     inputs, fresh = harness.inputs(), harness.inputs()
     other = {name: value.clone() for name, value in inputs.items()}
     for name in _along(harness, "B"):
-        loud = 3 if fresh[name].is_floating_point() else 1
-        other[name][0] = fresh[name][0] * loud
+        factor = LOUD if fresh[name].is_floating_point() else 1
+        other[name][0] = fresh[name][0] * factor
     before, after = harness.module().calls([inputs, other])
     harness.ask()
     for name, old in before.outs.items():

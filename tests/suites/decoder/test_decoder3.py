@@ -35,6 +35,7 @@ FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual
 FARTHEST = 100_000
 SURE = 1000  # positions whose angles float32 knows to a ten thousandth
 TURNED = 0.03  # in bfloat16: a turn is three roundings
+EXACT = 1e-8  # in float64, at large angles
 
 
 def turn(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
@@ -234,10 +235,17 @@ def test_rotate_takes_its_base(harness: Harness) -> None:
     """The larger the base, the slower the last pair turns; it need not be a whole number."""
     powers = (harness.draw.integer(low, low + 198) / 100 for low in (1, 201, 401))
     every = (plain, slow, fast, *(with_base(10**power) for power in powers))
-    calls = [harness.of(one).module().call(harness.of(one).inputs()) for one in every]
+    calls, exact = [], []
+    for one in map(harness.of, every):
+        inputs = one.inputs()
+        calls.append(one.module().call(inputs))
+        far = {"x": inputs["x"].double(), "positions": inputs["positions"] + FAR[1]}
+        exact.append(one.module().call(far))
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected)
+    for call in exact:
+        expect_close(call.out, call.expected, "output in float64", EXACT)
 
 
 @points(2)

@@ -44,7 +44,8 @@ FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual
 SURE = 1000  # positions whose angles float32 knows to a ten thousandth
 LOUD = 1e6
 EXACT = 1e-10  # in float64
-LONG = (Sizes(B=1, T=257, S=257, C=4, H=2, G=1), Sizes(B=2, T=2, S=257, C=8, H=2, G=2))
+NEARLY_EXACT = 1e-8  # in float64, at large angles
+LONG = (Sizes(B=1, T=257, S=257, C=8, H=2, G=1), Sizes(B=2, T=2, S=257, C=8, H=2, G=2))
 MOST = 150_000  # scores of a situation, where one sequence of a few heads has no more
 SQUARES = (4, 16)  # even head sizes whose root no dtype rounds
 TURNED = 0.03  # in bfloat16: a turn is three roundings
@@ -358,11 +359,18 @@ def test_base_is_taken(harness: Harness) -> None:
     """The larger the base, the slower the last pair turns; it need not be a whole number."""
     powers = (harness.draw.integer(low, low + 198) / 100 for low in (1, 201, 401))
     every = (plain, slow, fast, *(with_base(10**power) for power in powers))
-    calls = [harness.of(one).module().call(harness.of(one).every_input()[-1]) for one in every]
+    calls, exact = [], []
+    for one in map(harness.of, every):
+        inputs = one.every_input()[-1]
+        calls.append(one.module().call(inputs))
+        far = cast({**inputs, "positions": inputs["positions"] + FAR[1]}, torch.float64)
+        exact.append(one.module().to(torch.float64).call(far))
     harness.ask()
     for call in calls:
         expect_close(call.outs["keys"], call.right_outputs["keys"], "cached keys")
         expect_close(call.out, call.expected)
+    for call in exact:
+        expect_close(call.outs["keys"], call.right_outputs["keys"], "keys in float64", NEARLY_EXACT)
 
 
 @points(2)
@@ -566,7 +574,7 @@ def test_long_sequence(harness: Harness) -> None:
             module = harness.module(sizes, weights).train(training).to(dtype)
             inputs, wanted = cast(given, dtype), {"output": grad.to(dtype)}
             planned.append((module.call(inputs, grad_output=wanted), tolerances))
-    harness.ask()
+    harness.ask_for(call for call, _ in planned)
     for call, tolerances in planned:
         what = f"at T = {call.sizes.T}, S = {call.sizes.S}"
         expect_close(call.out, call.expected, f"output {what}", tolerances[0])

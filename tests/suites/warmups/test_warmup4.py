@@ -92,14 +92,23 @@ def expect_steps_of(found: Any, x: Tensor, names: Sequence[str] = STEPS) -> dict
 
 
 def expect_steps(harness: Harness, *names: str) -> None:
-    """These intermediate values are right, for one sequence and for a batch."""
+    """These intermediate values are right, for one sequence and for a batch, and can be learned."""
     alone = replace(counted_back, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
     planned = [
         case.module(sizes).call(case.inputs(sizes), method="intermediates")
         for case in (harness.of(one_sequence), harness, harness.of(alone))
         for sizes in case.contract.sizes
     ]
+    module, x = harness.module(), harness.input("x")
+    learned = harness.batch.call(
+        module.made, [((x,), {})], method="intermediates", grad_parameters=[*module.weights]
+    )
     harness.ask()
+    steps, results = expect_steps_of(learned.result(), x, names), learned.results
+    for name, step in steps.items():
+        pairs = zip(results.outputs, results.grads, strict=True)
+        leads_back = any(learns for one, learns in pairs if one is step)
+        expect(leads_back, f"{name}: no gradient leads back from it to the parameters")
     for call in planned:
         found = expect_steps_of(call.result, call.tensors["x"], names)
         right = right_steps(call.right_weights, call.right_inputs["x"])

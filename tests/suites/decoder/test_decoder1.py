@@ -265,7 +265,7 @@ def test_no_score_is_below_a_hidden_one(harness: Harness) -> None:
     """The first token sees itself alone, however far below 0 its score is."""
     weights = harness.weights(harness.sizes)
     weights["k_proj.weight"] = -weights["q_proj.weight"]
-    every = [harness.input("x", harness.sizes.replace(T=T)) * 1000 for T in (7, 131)]
+    every = [harness.input("x", harness.sizes.replace(T=T)) * 2000 for T in (7, 131)]
     calls = [
         harness.module(weights=weights).train(mode).to(dtype).call({"x": x.to(dtype)})
         for x, dtype, mode in itertools.product(every, DTYPES, (False, True))

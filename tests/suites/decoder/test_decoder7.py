@@ -413,7 +413,7 @@ def test_no_score_is_below_a_hidden_one(harness: Harness) -> None:
     weights["k_proj.weight"] = -weights["q_proj.weight"]
     calls = []
     for T, dtype, mode in itertools.product((7, 131), DTYPES, (False, True)):
-        x = harness.input("x", sizes.replace(T=T)) * 1000
+        x = harness.input("x", sizes.replace(T=T)) * 2000
         module = harness.module(sizes, weights).train(mode).to(dtype)
         calls.append(module.call({"x": x.to(dtype)}))
     harness.ask()

@@ -27,11 +27,12 @@ from grader.suite import (
     linear,
     points,
 )
+from grader.suite.compare import expect_tensor
 from grader.suite.oracle import rms_norm, under
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 EPS, LARGER_EPS = 1e-6, 0.3
-LARGE = 300  # times as large are queries and keys, whose scores go up to 300,000
+LARGE = 3000  # times as large are queries and keys, whose scores go up to some 1e7
 HALF = 0.505  # a step of bfloat16, and what float32 is off by
 MOST_STEPS = 32  # of bfloat16 that a value is off by where only digits were lost
 
@@ -196,6 +197,21 @@ test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
 test_output_matches_the_formula = claims.matches_the_formula
 
 
+def expect_of_any_shape(harness: Harness, part: Contract) -> None:
+    """What comes of a single vector, and of vectors in more axes, comes of them in a batch."""
+    one = harness.of(part)
+    module, x = one.module(), one.draw.normal(2, 3, 4, one.sizes.C)
+    usual = module.call({"x": x.flatten(0, 1)})
+    given = (x, x[1, 2, 3])
+    others = one.batch.call(module.made, [((each,), {}) for each in given])
+    one.ask()
+    every = usual.out.reshape(x.shape)
+    for place, right in enumerate((every, every[1, 2, 3])):
+        shape = tuple(right.shape)
+        out = expect_tensor(others.result(place), shape, "output", "the input's")
+        expect_close(out, right.double(), f"output for an input of shape {shape}")
+
+
 @points(2)
 def test_norm_alone_matches_its_formula(harness: Harness) -> None:
     """Each vector is divided by one number: no mean is subtracted, no other vector matters."""
@@ -206,6 +222,7 @@ def test_norm_alone_matches_its_formula(harness: Harness) -> None:
     call = one.module().call(same)
     one.ask()
     expect_close(call.out, call.expected, "output for vectors whose features are all alike")
+    expect_of_any_shape(harness, plain_norm)
 
 
 @points(2)
@@ -267,6 +284,7 @@ def test_norm_is_computed_in_float32_for_bfloat16(harness: Harness) -> None:
 def test_feed_forward_alone_matches_its_formula(harness: Harness) -> None:
     """Three layers, and one silu between them."""
     claims.matches_the_formula(harness.of(ffn))
+    expect_of_any_shape(harness, ffn)
 
 
 @points(2)
@@ -298,9 +316,10 @@ def test_future_stays_hidden_at_large_scores(harness: Harness) -> None:
     one = harness.of(attention)
     weights = one.weights(one.sizes)
     weights = {n: w * (LARGE if n[0] in "qk" else 1) for n, w in weights.items()}
-    call = one.module(weights=weights).call(one.inputs())
+    calls = one.module(weights=weights).calls([one.inputs() for _ in range(4)])
     harness.ask()
-    expect_close(call.out[:, 0], call.expected[:, 0], "output of the first position")
+    for call in calls:
+        expect_close(call.out[:, 0], call.expected[:, 0], "output of the first position")
 
 
 test_future_has_no_influence = claims.future_has_no_influence

@@ -214,7 +214,10 @@ SURE = (  # with these the most likely token is drawn, whatever chance says
     {}, {"temperature": 3.0, "top_k": 1}, {"temperature": 0.6, "top_p": 0.0},
     {"temperature": 0.0, "top_k": 3, "top_p": 0.2},
 )  # fmt: skip
-DRAWN = ({"temperature": 1.0}, {"temperature": 0.7, "top_k": 3}, {"temperature": 1.3, "top_p": 0.6})
+DRAWN = (
+    {"temperature": 1.0}, {"temperature": 0.7, "top_k": 3},
+    {"temperature": 1.3, "top_k": 5, "top_p": 0.6},
+)  # fmt: skip
 
 
 OF_PARTS = frozenset(

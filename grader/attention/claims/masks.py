@@ -75,7 +75,7 @@ def hidden_key_has_no_influence(harness: Harness) -> None:
     module = harness.module()
     x, mask, others = _hide_one_key(harness)
     changed = [x]
-    for position, size in ((HIDDEN_POSITION, 1.0), (HIDDEN_POSITION, 300.0), (others[-1], 1.0)):
+    for position, size in ((HIDDEN_POSITION, 1.0), (HIDDEN_POSITION, 3e4), (others[-1], 1.0)):
         other = x.clone()
         other[:, position] = harness.input("x")[:, HIDDEN_POSITION] * size
         changed.append(other)

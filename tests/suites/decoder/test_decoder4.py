@@ -197,13 +197,9 @@ def test_distances_are_exact_in_bfloat16(harness: Harness) -> None:
     x, module = harness.input("x", sizes), module_of_biases(harness, sizes).to(torch.bfloat16)
     call = module.call({"x": x.bfloat16()})
     after = module.to(torch.float32).call({"x": x})
-    uneven = Sizes(B=1, T=64, C=24, H=12)  # with slopes that bfloat16 rounds
-    other = module_of_biases(harness, uneven).to(torch.bfloat16).to(torch.float32)
-    again = other.call(harness.inputs(uneven))
-    harness.ask_for([call, after, again])
+    harness.ask_for([call, after])
     expect_close(call.out, call.expected, f"output in bfloat16 at T = {sizes.T}", COARSE)
     expect_close(after.out, after.expected, "output in float32 after bfloat16", BEYOND)
-    expect_close(again.out, again.expected, "output in float32 after bfloat16")
 
 
 test_batch_items_are_independent = claims.batch_items_are_independent

@@ -26,6 +26,7 @@ from grader.submission import read_submission
 
 MAX_PROBE_UNITS = 3  # that an edit has to answer as the submission did, to count as its mistake
 SEARCH_LIMIT_S = 2.0  # of processor time: enough for single edits
+Planted = list[KnownMistake | Habit]
 
 
 class Beside(NamedTuple):
@@ -37,7 +38,7 @@ class Beside(NamedTuple):
         is_instead: Whether these sets do all that the pipeline's mistake does, too.
     """
 
-    planted: Sequence[KnownMistake | Habit] = ()
+    planted: Planted | tuple[()] = ()
     sets: tuple[tuple[KnownMistake, ...], ...] = ()
     is_instead: bool = False
 
@@ -66,9 +67,7 @@ def edits_beside(
     units = replay_units_of(others)
     with quiet_and_seeded():
         probes = _wrong(source, replay_units_of(following), device)[:MAX_PROBE_UNITS]
-        likely: list[
-            tuple[int, str, list[KnownMistake | Habit]]
-        ] = []  # with how many units each leaves wrong
+        likely: list[tuple[int, str, Planted]] = []  # with how many units each leaves wrong
         for habits in ([], *([habit] for habit in read_habits(mistakes))):
             for one in (one for one in known if probes and not one.says):
                 planted = edited(source, [*habits, one])

@@ -71,9 +71,11 @@ class EditExplainer:
             if found.sets or left < 0:  # then the last search says that it was cut short
                 break
             with quiet_and_seeded():
-                if (change, way) not in self._searches:
-                    made = EditSearch(way, self._units, self._device, self._lost, left, change)
-                    self._searches[change, way] = made
-                found = self._searches[change, way].run(self._known, in_pairs)
+                search = self._searches.get((change, way))
+                if search is None:
+                    search = EditSearch(way, self._units, self._device, self._lost, left, change)
+                    self._searches[change, way] = search
+                search.allow(deadline - time.thread_time())  # other searches came between
+                found = search.run(self._known, in_pairs)
         self._left_s = deadline - time.thread_time()
         return found

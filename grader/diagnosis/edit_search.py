@@ -59,7 +59,7 @@ class EditSearch:
         limit: float = math.inf,
         change: Change | None = None,
     ) -> None:
-        self._deadline = time.thread_time() + limit
+        self.allow(limit)
         self._source, self._made, self._lost = source, (device, change), lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
@@ -72,6 +72,10 @@ class EditSearch:
         by_size = sorted(units, key=lambda unit: unit.size) if right else []
         self._later = self._sort_all([one for one in by_size if not one.passed], self._wrong)
         self._later_passed = self._sort_all([one for one in by_size if one.passed], self._right)
+
+    def allow(self, seconds: float) -> None:
+        """Let the search go on for so many seconds of processor time, from now on."""
+        self._deadline = time.thread_time() + seconds
 
     def _sort_all(self, units: list[ReplayUnit], counted: list[ReplayUnit]) -> list[ReplayUnit]:
         """Sort units until enough of them are in ``counted``; return those that are left."""

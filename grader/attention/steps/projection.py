@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import torch
 from torch import Tensor
 
 from grader.attention.steps.state import State, choice
@@ -42,10 +41,6 @@ def project(s: State) -> None:
     if "parameters" in s.detached_places:
         s.weights = {name: value.detach() for name, value in s.weights.items()}
     q, k, v = _projected(s, s.x)
-    if s.drops("projected") and s.layout.fused:
-        q, k, v = s.drop("projected", torch.cat((q, k, v), -1)).chunk(3, dim=-1)
-    elif s.drops("projected"):
-        q, k, v = (s.drop("projected", each) for each in (q, k, v))
     _set_projected(s, s.drop("queries", q), s.drop("keys", k), v)
 
 
@@ -59,13 +54,14 @@ def _projected(s: State, x: Tensor, bias: bool = True) -> tuple[Tensor, ...]:
     if layout.fused:
         cut = any(place.startswith("input of the") for place in s.detached_places)
         parts = [
-            s.linear(layout.fused, each, bias).chunk(3, dim=-1)
+            s.drop("projected", s.linear(layout.fused, each, bias)).chunk(3, dim=-1)
             for each in (q, k, v)[: 3 if cut else 1]
         ]
         return tuple(part[i] for i, part in enumerate(parts)) if cut else parts[0]
     if layout.queries:
         names = (layout.queries, layout.keys, layout.values)
-        return tuple(s.linear(n, each, bias) for n, each in zip(names, (q, k, v), strict=True))
+        pairs = zip(names, (q, k, v), strict=True)
+        return tuple(s.drop("projected", s.linear(n, each, bias)) for n, each in pairs)
     return q, k, v
 
 

@@ -109,20 +109,19 @@ def softmax(s: State) -> None:
     _weigh(s, lambda scores: scores.softmax(-1))
 
 
-def _exponentials(scores: Tensor, over: int, turned: bool = False) -> Tensor:
-    """Return exponentials below each query's largest, divided by their sums over an axis.
+def _below_largest(scores: Tensor, along: int = -1) -> Tensor:
+    """Return the exponentials of scores from which the largest along an axis is subtracted."""
+    return (scores - scores.amax(along, keepdim=True)).exp()
+
+
+def _exponentials(scores: Tensor, over: int, turned: bool = False, along: int = -1) -> Tensor:
+    """Return exponentials below the largest along an axis, divided by their sums over another.
 
     ``turned`` lays the sums of the queries along the keys, as a sum without ``keepdim`` does.
     """
-    found = (scores - scores.amax(-1, keepdim=True)).exp()
+    found = _below_largest(scores, along)
     sums = found.sum(over, keepdim=True)
     return found / (sums.mT if turned else sums)
-
-
-def _shared_out_below(scores: Tensor, axis: int) -> Tensor:
-    """Return exponentials below the largest along an axis, divided by each query's sum."""
-    found = (scores - scores.amax(axis, keepdim=True)).exp()
-    return found / found.sum(-1, keepdim=True)
 
 
 def _weighed_by(name: str, normalise: Callable[[Tensor], Tensor]) -> None:
@@ -144,11 +143,8 @@ _weighed_by("a norm instead", lambda scores: F.normalize(scores, dim=-1))
 _weighed_by("brought to length 1 after it", lambda scores: F.normalize(scores.softmax(-1), dim=-1))
 _weighed_by("sigmoid", torch.sigmoid)
 _weighed_by("exponentials not shared out", torch.exp)
-_weighed_by(
-    "exponentials below the largest not shared out",
-    lambda scores: (scores - scores.amax(-1, keepdim=True)).exp(),
-)
-_weighed_by("each key's largest subtracted", lambda scores: _shared_out_below(scores, -2))
+_weighed_by("exponentials below the largest not shared out", _below_largest)
+_weighed_by("each key's largest subtracted", lambda scores: _exponentials(scores, -1, along=-2))
 _weighed_by("shared out without exponentials", lambda scores: scores / scores.sum(-1, keepdim=True))
 _weighed_by(
     "hardest key alone", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)

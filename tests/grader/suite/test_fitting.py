@@ -24,6 +24,7 @@ SLIPS = [
     ("warmup3", (", bias=qkv_bias", ""), "`query.bias`; pass `bias=qkv_bias` on"),
     ("exercise5", (UNIFY, UNIFY.replace(", bias=False", "")), "make the layer `bias=False`"),
     ("exercise5", QUERIES, "registered under another name: `query.weight`"),
+    ("warmup4", ("self.W_q", "self.query"), "registered under another name: `query.weight`"),
     ("exercise1", (SQUARE, f"{SQUARE}, bias=False"), f"`q.bias`; {NO_BIAS}"),
     ("exercise3", ("3 * hidden_dim", "3 * hidden_dim, bias=False"), f"`proj.bias`; {NO_BIAS}"),
     ("exercise3", (SQUARE, f"{SQUARE}, bias=False"), f"`output_proj.bias`; {NO_BIAS}"),

@@ -66,7 +66,8 @@ def edits_beside(
     source, known = read_submission(solution).source, read_edits(mistakes)
     units = replay_units_of(others)
     with quiet_and_seeded():
-        probes = _wrong(source, replay_units_of(following), device)[:MAX_PROBE_UNITS]
+        shown = _wrong(source, replay_units_of(following), device)
+        probes = shown[:MAX_PROBE_UNITS]
         likely: list[tuple[int, str, Planted]] = []  # with how many units each leaves wrong
         for habits in ([], *([habit] for habit in read_habits(mistakes))):
             for one in (one for one in known if probes and not one.says):
@@ -85,8 +86,8 @@ def edits_beside(
             return Beside()
         enough = [
             edits
-            for edits in (found.sets if probes else ())
-            if not _wrong(_made(source, edits), probes, device)
+            for edits in (found.sets if shown else ())
+            if not _wrong(_made(source, edits), shown, device)
         ]
     return Beside((), tuple(enough), is_instead=True) if enough else Beside(made, found.sets)
 

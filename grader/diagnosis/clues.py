@@ -233,6 +233,20 @@ def _weights_filled_with_infinity(fault: Fault, source: str) -> str | None:
     return None
 
 
+def _argument_that_fits(fault: Fault, source: str) -> str | None:
+    """Return the argument of the failing function that has as many features as the layer takes."""
+    function, statement = failing_function(fault, source), failing_statement(fault, source)
+    sizes = re.search(r"\(\d+x(\d+) and (\d+)x\d+\)", fault.message)
+    if function is None or statement is None or sizes is None:
+        return None
+    widths = {one.name: one.shape[-1] for one in fault.tensors if one.shape}
+    used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    named = [one.arg for one in function.args.args if one.arg in widths]
+    given = [name for name in named if name in used and widths[name] == int(sizes[1])]
+    fitting = [name for name in named if name not in used and widths[name] == int(sizes[2])]
+    return fitting[0] if given and len(fitting) == 1 else None
+
+
 CLUES: dict[str, Clue] = {
     "without keepdim": _without_keepdim,
     "written size": _written_size,
@@ -246,4 +260,5 @@ CLUES: dict[str, Clue] = {
     "own condition": _own_condition,
     "maximum of all": _maximum_of_all,
     "weights filled with infinity": _weights_filled_with_infinity,
+    "argument that fits": _argument_that_fits,
 }

@@ -47,6 +47,9 @@ RAISED_BY = {
     "truth-of-a-mask": "if x > 0: pass",
     "mask-of-another-shape": "mask = torch.ones(3, 5, 5)\nx.masked_fill(mask == 0, 0)",
     "sizes-do-not-match": "x * torch.ones(4)",
+    "another-argument-was-meant": (
+        "layer = nn.Linear(5, 2)\ndef f(x, memory): return layer(x)\nf(x, x.mT)"
+    ),
     "products-do-not-match": "x @ torch.ones(5, 7)",
     "batched-products-do-not-match": "x @ x[:, :3]",
     "right-side-not-transposed": "k = x\nx @ k",

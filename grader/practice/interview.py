@@ -190,17 +190,15 @@ def read_record(folder: Path) -> Interview:
     path = folder / RECORD_PATH
     if not path.is_file():  # a link to a device has no end
         raise GradeError("there is no interview here; `grade interview` begins one")
+    untouched = "your files are untouched, `grade EXERCISE FILE` from another folder grades them"
+    data = read_whole(path, MAX_RECORD_BYTES, untouched)
     try:
-        data = read_whole(path, MAX_RECORD_BYTES, "restore it")
         found = msgspec.json.decode(data, type=Interview)
         for moment in (found.deadline, found.submitted or found.deadline):
             moment.astimezone()  # raises OverflowError for a time that cannot be shown
         return found
-    except (GradeError, ValueError, OverflowError, RecursionError, msgspec.DecodeError) as error:
-        raise GradeError(
-            f"`{path}` is damaged: {error}; your files are untouched, "
-            "`grade EXERCISE FILE` from another folder grades them"
-        ) from None
+    except (ValueError, OverflowError, RecursionError, msgspec.DecodeError) as error:
+        raise GradeError(f"`{path}` is damaged: {error}; {untouched}") from None
 
 
 def close(kit: Kit, interview: Interview, now: datetime) -> None:

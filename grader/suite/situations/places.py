@@ -97,7 +97,7 @@ class Places:
 
     Args:
         harness: Gives the contract, the seed and the random numbers.
-        every_nth: One of this many situations is tried; 1 for all.
+        every_nth: Of the situations of each dtype, one of this many is tried; 1 for all.
     """
 
     def __init__(self, harness: Harness, every_nth: int = 1) -> None:
@@ -112,12 +112,13 @@ class Places:
 
         First come the rows of the covering array, in random order, then the model's extreme rows.
         """
-        model, as_long = model_of(self._harness.contract), Counter[str]()
+        model, as_long, of_dtype = model_of(self._harness.contract), Counter[str](), Counter[str]()
         for number, row in enumerate((*rows_of(model, Draw(self._seed)), *model.extremes)):
-            length = row.get("T", "")
-            if number % self._every_nth == 0:
+            length, dtype = row.get("T", ""), row["dtype"]
+            if of_dtype[dtype] % self._every_nth == 0:
                 yield Place(number, row, as_long[length])
             as_long[length] += 1
+            of_dtype[dtype] += 1
 
     def requests(self, size: int) -> list[list[Place]]:
         """Split all situations into requests of ``size`` or fewer: short ones first, then longer.

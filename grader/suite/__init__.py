@@ -19,7 +19,7 @@ from grader.suite.compare import (
 from grader.suite.contract import Contract, Input
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.suite.marks import points
+from grader.suite.marks import includes, points
 from grader.suite.oracle import Weights, linear
 from grader.suite.reuse import checks_of, load_suite
 from grader.suite.sizes import Sizes
@@ -41,6 +41,7 @@ __all__ = [
     "expect_finite",
     "expect_gradient",
     "fail",
+    "includes",
     "linear",
     "load_suite",
     "points",

@@ -9,7 +9,7 @@ from typing import Self
 import pytest
 
 from grader.suite.contract import Contract
-from grader.suite.marks import unmet_needs
+from grader.suite.marks import claim_of, unmet_needs
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class CollectedSuite:
 
     Attributes:
         count: Number of checks.
-        claims: Names of the functions that are checks.
+        claims: Names of the claims that are checks, or are included in them.
         form_checks: Names of the checks of a module's parameters.
         looks_at_situations: Whether any check judges by the situations.
         contract: The suite's contract, if it has one.
@@ -44,7 +44,7 @@ class CollectedSuite:
                     broken = f"`{item.name}` {lacking}, which `{found.entry}` has not"
         return cls(
             len(items),
-            frozenset(item.function.__name__ for item in items),
+            frozenset(claim_of(item.function) for item in items),
             frozenset(i.name for i in items if i.function.__name__ == "has_its_parameters"),
             any(hasattr(item.function, "looks_at_situations") for item in items),
             contract,

@@ -43,7 +43,7 @@ class Harness:
         session: Session of the submission.
         draw: The check's source of random numbers.
         memo: Cache of what checks of the same grading have observed; see ``shared``.
-        claims: Names of the functions that are the suite's checks.
+        claims: Names of the claims that the suite checks.
         seed: Seed of the whole grading.
 
     Example:
@@ -93,7 +93,7 @@ class Harness:
 
         Args:
             contract: The other contract.
-            claims: Names of the functions that are checks of it; None for those of the suite.
+            claims: Names of the claims that are checked of it; None for those of the suite.
         """
         claims = self.claims if claims is None else claims
         other = Harness(

@@ -24,6 +24,29 @@ Example:
 _C = TypeVar("_C", bound=Callable[..., object])
 
 
+def includes(claim: Callable[..., object]) -> Callable[[_C], _C]:
+    """Declare that a check begins with a claim: what situations show wrong of that fails the check.
+
+    Example:
+        @includes(claims.handles_a_long_sequence)
+        def test_long_sequence(harness: Harness) -> None:
+            'No table has a fixed length, and no mask.'
+            claims.handles_a_long_sequence(harness)
+            ...
+    """
+
+    def mark(check: _C) -> _C:
+        check.__includes__ = claim.__name__  # type: ignore[attr-defined]  # set here
+        return check
+
+    return mark
+
+
+def claim_of(check: object) -> str:
+    """Return the name of the claim that a check includes, or of its own function."""
+    return str(getattr(check, "__includes__", getattr(check, "__name__", "")))
+
+
 def needs(
     kind: type[Contract] = Contract,
     *fields: str,

@@ -65,7 +65,7 @@ def describe(
 def shared_levels(
     failed: Sequence[SituationLike], passed: Sequence[SituationLike], factors: Collection[object]
 ) -> tuple[Condition, ...]:
-    """Return the levels that all failures share, where chance hardly ever has them share one.
+    """Return the levels, and bounds of T, that all failures share, where it is hardly by chance.
 
     They tell what a mistake is about where rounding or chance hides it in some situations, so that
     no condition describes the failures exactly.
@@ -78,7 +78,8 @@ def shared_levels(
     levels = [
         _level_condition(name, [level]) for name, level in failed[0].row.items() if name in factors
     ]
-    common = [one for one in levels if all(map(one.holds, failed))]
+    lengths = list(_bounds("T", failed)) if "T" in failed[0].sizes else []
+    common = [one for one in (*levels, *lengths) if all(map(one.holds, failed))]
     count = len(failed)
     shares = [(count + sum(map(one.holds, passed))) / (count + len(passed)) for one in common]
     return tuple(

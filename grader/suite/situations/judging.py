@@ -21,7 +21,7 @@ CLAIMS_BY_FACTOR: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.FORM: ("keeps_shape_and_dtype",),
     Aspect.GRADIENT: ("parameter_gradients_are_right", "input_gradient_is_right"),
     "history": ("remembers_nothing",),
-    "T": (
+    "T": (  # the last one where T is next to nothing, the others where it is large
         "handles_a_long_sequence",
         "handles_a_long_sequence_from_its_start",
         "handles_a_single_token",
@@ -136,7 +136,9 @@ def judge(
                 one.situation for one in known if one.aspect not in aspects and not one.is_spared
             ]
             where = describe(here, others)
-            near = where or shared_levels(here, others, telling)
+            # Two conditions that fit together may be chance, which what all share hardly ever is.
+            sure = where if where and len(where) == 1 else shared_levels(here, others, telling)
+            near = sure or where
             near = near or (shared if aspect is Aspect.VALUE else ())
             may_be = (
                 () if aspect is Aspect.UNTRIED else _candidates(aspect, near, failed, by_factor)
@@ -197,9 +199,11 @@ def _candidates(
         if condition.factor == "T":
             longest = max(one.situation.sizes.T for one in failed)
             if longest <= 2:
-                names = names[::-1]
+                names = names[-1:]
             elif longest <= SHORT_T:
                 names = ()  # long sequences have nothing to do with it
+            else:
+                names = names[:-1]
         found += names
         if condition.factor == "dtype":
             found += [

@@ -26,6 +26,7 @@ from grader.suite import (
     claims,
     expect_close,
     expect_differs,
+    includes,
     linear,
     points,
 )
@@ -378,6 +379,7 @@ test_single_token_and_single_sequence = of_placed(claims.handles_a_single_token)
 
 
 @points(1)
+@includes(claims.handles_a_long_sequence)
 def test_long_sequence(harness: Harness) -> None:
     """No table has a fixed length, whether positions are given or counted."""
     claims.handles_a_long_sequence(harness.of(placed))

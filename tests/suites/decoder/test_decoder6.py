@@ -28,6 +28,7 @@ from grader.suite import (
     expect_close,
     expect_differs,
     expect_gradient,
+    includes,
     linear,
     load_suite,
     points,
@@ -561,6 +562,7 @@ test_single_token_and_single_sequence = claims.handles_a_single_token
 
 
 @points(1)
+@includes(claims.handles_a_long_sequence_from_its_start)
 def test_long_sequence(harness: Harness) -> None:
     """Neither a table nor a mask has a fixed length; a long text is learned from as well."""
     claims.handles_a_long_sequence_from_its_start(harness)

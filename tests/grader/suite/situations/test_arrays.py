@@ -206,6 +206,16 @@ def test_what_goes_wrong_at_few_tokens_alone_is_not_told_of_long_ones(T: int, cl
     assert list(judge(outcomes, frozenset(claims)).failures) == [claim]
 
 
+@pytest.mark.parametrize("claim", ["handles_a_long_sequence", "matches_the_formula"])
+def test_what_hides_in_one_long_sequence_is_still_about_length(claim: str) -> None:
+    """A table of 128 positions was told of the formula, and of a single token, at some seeds."""
+    wrong = [SituationOutcome(tried(T), Aspect.VALUE, AssertionError()) for T in (129, 200, 300)]
+    right = map(SituationOutcome, [tried(257), *[tried(5)] * 40])
+    assert list(judge([*wrong, *right], frozenset({claim, "handles_a_single_token"})).failures) == [
+        claim
+    ]
+
+
 def test_what_is_planned_apart_fails_by_itself(begin: Callable[[str], Session]) -> None:
     session = begin("def f(x):\n    assert len(x) != 2, 'two'\n    return 2 * x\n")
     batch = session.batch()

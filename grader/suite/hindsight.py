@@ -49,8 +49,8 @@ class Hindsight:
     def without_rare_failures(self, results: list[CheckResult]) -> list[CheckResult]:
         """Return all results, with passes where a few situations alone had failed a check.
 
-        That is only if another check failed by itself. Where a mistake shows in one situation of
-        140, which check that costs is chance; those that fail at every seed say what it is.
+        That is only if another check failed by itself. Where a mistake shows in few situations,
+        which check that costs is chance; those that fail at every seed say what it is.
         """
         return _changed(results, self._rare, Verdict.PASS) if self._failed_by_itself else results
 

@@ -16,6 +16,8 @@ from grader.hiring.dataflow.values import ITEM, KEYWORD, Function, Instance, Kno
 MAX_WORK = 40_000  # twenty-five times as much as our longest answer takes
 MAX_WHAT_CHARS = 200  # of the name of an operation
 UNKNOWN, TEXT, ITSELF = "V", "S", "self"
+TOO_DEEP = "…"  # what is nested too deeply to be read
+ALL_NAMED = "**"  # the name of what a call hands on by ``**named``
 SEVERAL = ("Tuple", "List")  # written out, one value for each place
 BUILTINS = frozenset(dir(builtins))
 INHERITED = {"training"}  # attributes of every module
@@ -163,8 +165,8 @@ class ExpressionReader:
         return of.attributes.get(name) or self.value(f"{ITSELF}.{UNKNOWN}")
 
     def _read_Call(self, node: ast.Call) -> Known:
-        given = [self.read(one) for one in node.args]
-        named = {one.arg or "**": self.read(one.value) for one in node.keywords}
+        given = [known for one in node.args for known in self._given(one)]
+        named = {one.arg or ALL_NAMED: self.read(one.value) for one in node.keywords}
         inputs = [*given, *(self.value(f"{n}=", [named[n]], kind=KEYWORD) for n in sorted(named))]
         if isinstance(node.func, ast.Attribute):
             of = self.read(node.func.value)
@@ -179,6 +181,15 @@ class ExpressionReader:
         if isinstance(called, Value) and not called.inputs:
             return self.value(f"{called.what}()", inputs or [self.value("")], node)
         return self.value("call", [called, *inputs], node)
+
+    def _given(self, node: ast.expr) -> list[Known]:
+        """Return an argument of a call; of ``*given``, all that it is known to hold."""
+        if not isinstance(node, ast.Starred):
+            return [self.read(node)]
+        known = self.read(node.value)
+        if isinstance(known, Value) and known.what in SEVERAL:
+            return [*known.inputs]
+        return [self.value("Starred", [known], node)]
 
     def _knows(self, of: Known, name: str) -> bool:
         """Return whether a package or the submission says what is called by this name."""

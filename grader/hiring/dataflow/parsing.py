@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.submission.source import has_too_many_fields
 
 MAX_BROKEN_LINES = 20  # that are taken out until the rest parses
 WORDS = re.compile(r"\w+")
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Block = ast.stmt | ast.ExceptHandler | ast.match_case  # what statements may stand in
 
 
 @dataclass(frozen=True)
@@ -20,18 +23,33 @@ class Contract:
     Attributes:
         words: Every word of it, prose included: no author's own name is among them.
         defined: The functions, methods and classes that it defines.
+        arguments: The names of what each of its functions takes, in order, without ``self``.
     """
 
     words: frozenset[str]
     defined: frozenset[str]
+    arguments: Mapping[str, Sequence[str]]
 
 
 def contract_of(stub: str) -> Contract:
     """Return what a stub gives to all."""
-    nodes = ast.walk(parse_most(stub))
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    defined = frozenset(node.name for node in nodes if isinstance(node, kinds))
-    return Contract(frozenset(WORDS.findall(stub)), defined)
+    nodes = [one for one in ast.walk(parse_most(stub)) if isinstance(one, Definition)]
+    arguments = {
+        node.name: [one.arg for one in node.args.args if one.arg != "self"]
+        for node in nodes
+        if not isinstance(node, ast.ClassDef)
+    }
+    defined = frozenset(node.name for node in nodes)
+    return Contract(frozenset(WORDS.findall(stub)), defined, arguments)
+
+
+def statements_in(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements of a module or a class: branches and loops also, no definitions."""
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, ast.stmt):
+            yield one
+        if isinstance(one, Block) and not isinstance(one, Definition):
+            yield from statements_in(one)
 
 
 def parse_most(source: str) -> ast.Module:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from grader.hiring.dataflow.expressions import UNKNOWN, TooMuch
-from grader.hiring.dataflow.parsing import Contract, parse_most
+from grader.hiring.dataflow.expressions import ALL_NAMED, TOO_DEEP, UNKNOWN, TooMuch
+from grader.hiring.dataflow.parsing import Contract, parse_most, statements_in
 from grader.hiring.dataflow.statements import StatementReader
 from grader.hiring.dataflow.values import (
     Definition,
@@ -46,7 +46,7 @@ def read_operations(source: str, contract: Contract) -> list[Operation]:
     Lines that do not parse are passed over.
 
     Raises:
-        TooMuch: The submission makes too many values.
+        TooMuch: The submission makes too many values, or nests them too deeply.
     """
     return operations_in(parse_most(source), contract)
 
@@ -55,10 +55,13 @@ def operations_in(tree: ast.Module, contract: Contract) -> list[Operation]:
     """Return the same as ``read_operations``, from a source's syntax tree."""
     try:
         roots = _Reader(contract).read_module(tree)
-        made = [value for value in reachable(roots) if value.is_made]
+        found = list(reachable(roots))
+        if any(value.what == TOO_DEEP for value in found):
+            raise TooMuch
+        made = [value for value in found if value.is_made]
         return [Operation(value.describe(DEPTH), value.first, value.last) for value in made]
     except RecursionError:
-        return []
+        raise TooMuch from None
 
 
 class _Reader(StatementReader):
@@ -71,11 +74,11 @@ class _Reader(StatementReader):
 
     def read_module(self, tree: ast.Module) -> list[Value]:
         """Return the values that leave the functions and classes of a module."""
-        classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
-        self.read_all([one for one in tree.body if one not in classes])
+        self.read_all(tree.body)
         self.roots.clear()  # what a module does when it is run is no part of an answer
-        for one in classes:
-            self._read_class(one)
+        for one in ast.walk(tree):
+            if isinstance(one, ast.ClassDef):
+                self._read_class(one)
         for name in sorted(self.outermost.keys() & self.contract.defined):
             known = self.outermost[name]
             if isinstance(known, Function):
@@ -85,7 +88,8 @@ class _Reader(StatementReader):
         return self.roots
 
     def _read_class(self, node: ast.ClassDef) -> None:
-        methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+        within = statements_in(node)
+        methods = {one.name: one for one in within if isinstance(one, ast.FunctionDef)}
         own, own_names = Instance(methods), Names(self.outermost)
         with self.within(own_names):
             self.read_all([one for one in node.body if not isinstance(one, ast.FunctionDef)])
@@ -99,7 +103,7 @@ class _Reader(StatementReader):
     def _read_entry(self, function: Function) -> None:
         """Read a function that is called from outside, with what the contract gives it."""
         result = self.as_value(self.enter(function, (), {}))
-        if result.is_made or result.kind:
+        if result.is_made or result.kind or result.what == TOO_DEEP:
             self.roots.append(Value("return", (result,), "", result.first, result.last))
         elif getattr(function.node, "name", "") != "__init__":  # unfinished: what there is counts
             self.roots += [one for one in self._left.values() if isinstance(one, Value)]
@@ -146,8 +150,13 @@ class _Reader(StatementReader):
             for one, default in zip(optional, node.args.defaults, strict=True):
                 names[one.arg] = self.read(default)
         else:  # it is called from outside: the contract says by what
+            words = self.contract.arguments.get(getattr(node, "name", ""), ())
+            given = [*given, *map(self.value, words[: len(words) if node.args.vararg else 0])]
+        if not self._within or ALL_NAMED in named:
             words = [one.arg for one in _arguments(node) if one.arg in self.contract.words]
             names.update({word: self.value(word) for word in words})
+        if node.args.vararg is not None:
+            names[node.args.vararg.arg] = self.value("Tuple", given[len(wanted) :])
         names.update({one.arg: known for one, known in zip(wanted, given, strict=False)})
         names.update({name: known for name, known in named.items() if name in names})
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
-from grader.hiring.dataflow.expressions import SEVERAL, ExpressionReader, without_underscore
+from grader.hiring.dataflow.expressions import (
+    SEVERAL,
+    TOO_DEEP,
+    ExpressionReader,
+    without_underscore,
+)
 from grader.hiring.dataflow.parsing import Contract
 from grader.hiring.dataflow.values import Function, Instance, Known, Value
 
@@ -28,13 +32,24 @@ class StatementReader(ExpressionReader):
         self.returned: list[Value] = []
 
     def read_all(self, body: Sequence[ast.stmt]) -> None:
-        """Read some statements, one after the other, but for those nested too deeply."""
+        """Read some statements, one after the other; what is nested too deeply is noted."""
         self.work(len(body))
         for one in body:
             reader = getattr(self, f"_read_{type(one).__name__}", None)
             if reader is not None:  # nothing becomes of a `pass`
-                with suppress(RecursionError):
+                try:
                     reader(one)
+                except RecursionError:
+                    self._pass_over(one)
+
+    def _pass_over(self, node: ast.stmt) -> None:
+        """Let what a statement returns or binds stand for something too deep to be read."""
+        deep = self.value(TOO_DEEP)
+        if isinstance(node, ast.Return):
+            self.returned.append(deep)
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Store):
+                self.bind(one, deep)
 
     def _read_Import(self, node: ast.Import) -> None:
         for one in node.names:
@@ -51,7 +66,7 @@ class StatementReader(ExpressionReader):
         self.names[node.name] = Function(node, self.names)
 
     def _read_ClassDef(self, node: ast.ClassDef) -> None:
-        """Pass over a class within a function."""
+        """Pass over a class: all are read by themselves."""
 
     def _read_Assign(self, node: ast.Assign) -> None:
         known = self.read(node.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from textwrap import indent
 
 import pytest
 
@@ -70,6 +71,35 @@ PLAIN = mix("return torch.relu(x @ w.T / 2).sum(-1)")
 def test_cutting_an_expression_up_changes_nothing(lines: tuple[str, ...]) -> None:
     assert mix(*lines) == PLAIN
     assert "Div(MatMult, 2)" in PLAIN
+
+
+@pytest.mark.parametrize("lines", [("y = {}", "y += 1", "return y"), ("return {}",)])
+def test_answer_nested_too_deeply_to_be_read_is_said_to_be(lines: tuple[str, ...]) -> None:
+    with pytest.raises(TooMuch):
+        mix(*(line.format("x" + " * 1" * 2000) for line in lines))
+
+
+CLASS = "class Mixer(nn.Module):\n    def forward(self, x):\n        return x.sin() + 1\n"
+WITHIN = indent(CLASS, "    ")
+HANDED_ON = (
+    "class Mixer(nn.Module):\n    def forward(self, *a, **b):\n        return self.f(*a, **b)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"if True:\n{WITHIN}",
+        f"try:\n{WITHIN}finally:\n    pass\n",
+        f"def made():\n{WITHIN}    return Mixer\nMixer = made()\n",
+        CLASS.replace("    ", "        ").replace("):\n", "):\n    if True:\n", 1),
+        HANDED_ON + "    def f(self, y):\n        return y.sin() + 1\n",
+        HANDED_ON.replace("*a, **b", "**b") + "    def f(self, x):\n        return x.sin() + 1\n",
+    ],
+)
+def test_class_is_read_wherever_it_stands(source: str) -> None:
+    """One line around a class hid a copy, and a fix-it file from those who must not explain it."""
+    assert operations(source) == operations(CLASS)
 
 
 def test_helpers_are_followed_wherever_they_stand() -> None:

@@ -15,13 +15,14 @@ from grader.errors import GradeError
 from grader.kit import Kit
 from grader.languages import say
 from grader.languages.columns import pad_to_width
-from grader.outputs.sanitise import clean
+from grader.outputs.sanitise import clean, show_invisible
 from grader.practice.history import Grading, History, open_history
 from grader.submission import MAX_SOURCE_BYTES, read_bounded
 
 BARS = "▁▂▃▄▅▆▇█"
 MAX_PLOTTED_GRADINGS = 24  # of one exercise
 MAX_LISTED_MISTAKES = 5
+MAX_DIFF_LINES = 2_000  # of a file; thousands that are alike take minutes to compare
 
 
 @click.command()
@@ -64,7 +65,7 @@ def _tell_of_mistakes(gradings: list[Grading]) -> None:
     if met := mistakes_met(gradings)[:MAX_LISTED_MISTAKES]:
         echo("\nmistakes met most often")
         for one in met:
-            echo(f"{one.times:>5} ×  `grade mistakes {one.name}`")
+            echo(f"{one.times:>5} ×  `grade mistakes {show_invisible(one.name)}`")
 
 
 def _page(kit: Kit, history: History) -> str:
@@ -114,6 +115,10 @@ def diff(name: str, kit_path: Path | None) -> None:
     except UnicodeDecodeError as error:
         raise GradeError(f"`{exercise.file}` cannot be read: {error}") from None
     last = graded[-1]
+    if max(before.count("\n"), now.count("\n")) > MAX_DIFF_LINES:
+        raise GradeError(
+            f"`{exercise.file}` has more than {MAX_DIFF_LINES:,} lines, too many to compare here"
+        )
     lines = difflib.unified_diff(
         before.splitlines(),
         now.splitlines(),

@@ -205,9 +205,10 @@ def _rendered(reports: list[Report], form: str) -> str:
     from grader.outputs.github import render_github
     from grader.outputs.junit import render_junit
     from grader.outputs.pytest_json import render_pytest_json
+    from grader.outputs.sanitise import escape_invisible
 
     if form == "json":
-        texts = [report.to_json() for report in reports]
+        texts = [escape_invisible(report.to_json()) for report in reports]
         return (texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]") + "\n"
     renders = {"junit": render_junit, "github": render_github, "pytest-json": render_pytest_json}
     return renders[form](reports)

@@ -178,7 +178,7 @@ def _with_names(
     """
     own_names = {entry: _own_name(entry, text) for entry, text in texts.items()}
     taken = {own for entry, own in own_names.items() if _is_known_type(entry)}
-    alike = Counter(looks(one.owner.name) for one in people if one.owner)
+    alike = Counter(looks(show_invisible(one.owner.name)) for one in people if one.owner)
     for one in people:
         entry = one.entries[0]
         own = own_names[entry]
@@ -186,7 +186,7 @@ def _with_names(
             own = one.listed.name
         elif one.owner:
             own = show_invisible(one.owner.name)
-            if alike[looks(one.owner.name)] > 1 or NUMBERED.search(own):
+            if alike[looks(own)] > 1 or NUMBERED.search(own):
                 own += f" ({one.owner.number})"
         elif own in taken and not _is_known_type(entry):
             own = show_invisible(texts[entry])

@@ -12,7 +12,7 @@ from grader.errors import GradeError
 from grader.hiring.archives import nested_contents
 from grader.hiring.files import Contents, Reader
 from grader.hiring.lazy_file import LazyFile
-from grader.outputs.sanitise import show_invisible
+from grader.outputs.sanitise import show_invisible, show_quoted
 from grader.submission import escape_undecodable
 
 MAX_FILES_READ = 40  # of one candidate
@@ -213,7 +213,7 @@ def _handed_file(one: LazyFile, notes: Iterable[str]) -> HandedFile:
 
 def _printable_path(path: PurePosixPath) -> str:
     """Return a path as it is shown: on one line, with invisible characters by number."""
-    return show_invisible(escape_undecodable(str(path)))
+    return show_quoted(escape_undecodable(str(path)))
 
 
 def _no_file(problem: str) -> HandedFile:

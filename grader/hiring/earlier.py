@@ -84,6 +84,9 @@ def _submissions(store: Path, batch: str) -> Iterator[tuple[str, str, EarlierSub
                 if version != SCHEMA_VERSION:
                     raise sqlite3.DatabaseError("it is of another version of `attention-drills`")
                 expect_own_schema(connection)
+                (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                if sound != "ok":  # a page that is met again and again has rows without end
+                    raise sqlite3.DatabaseError("it is damaged")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
             for candidate, exercise, source, name in connection.execute(SUBMISSIONS):
                 yield candidate, exercise, EarlierSubmission(str(name), batch, str(source))

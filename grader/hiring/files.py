@@ -84,26 +84,27 @@ def folder_contents(folder: Path, entries: Iterable[Path] = ()) -> Contents:
     Raises:
         GradeError: The folder holds too much.
     """
-    found, count = Contents(), 0
-    waiting = [list(entries) or _first_entries(folder)]
+    found, room = Contents(), MAX_ENTRIES
+    waiting = [list(entries) or _first_entries(folder, room)]
+    room -= len(waiting[0])
     while waiting:
+        if room < 0:
+            raise GradeError(f"it holds more than {MAX_ENTRIES} files")
         for entry in sorted(waiting.pop()):
-            count += 1
-            if count > MAX_ENTRIES:
-                raise GradeError(f"it holds more than {MAX_ENTRIES} files")
             path = PurePosixPath(entry.relative_to(folder).as_posix())
             if entry.is_symlink() or is_passed_over(path):
                 continue
             if entry.is_dir():
-                waiting.append(_first_entries(entry))
+                waiting.append(_first_entries(entry, room))
+                room -= len(waiting[-1])
             else:
                 found.add(path, partial(read_file, entry))
     return found
 
 
-def _first_entries(folder: Path) -> list[Path]:
-    """Return a folder's entries, but no more than show that it holds too many."""
-    return list(islice(folder.iterdir(), MAX_ENTRIES + 1))
+def _first_entries(folder: Path, room: int) -> list[Path]:
+    """Return a folder's entries, but at most one more than there is room for."""
+    return list(islice(folder.iterdir(), max(room, 0) + 1))
 
 
 def is_ignored(name: str) -> bool:

@@ -27,6 +27,7 @@ from grader.outputs.gradebook import render_gradebook, render_mail_merge
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.outputs.phrases import without_the_repair
+from grader.outputs.sanitise import escape_invisible
 from grader.records import FeedbackDepth, Report, Similarity
 
 GRADEBOOK_RENDERERS = {"canvas": render_canvas, "moodle": render_moodle}
@@ -212,7 +213,8 @@ class BatchResults:
             if key in self.book.names:
                 who = {"candidate": self.book.names[key], "file": file}
                 begin = msgspec.json.encode(who).decode()
-                yield f"{begin[:-1]},{report[1:]}\n"  # as text: decoding thousands takes a while
+                # As text: decoding thousands takes a while.
+                yield escape_invisible(f"{begin[:-1]},{report[1:]}") + "\n"
 
     def _junit(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
         yield "junit.xml", render_junit([one.report for one in results])

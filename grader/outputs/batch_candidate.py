@@ -174,7 +174,7 @@ def _nameless(report: Report) -> Report:
     own = PurePath(report.submission).name
     plain = report.exercise + PurePath(own).suffix
     checks = (_renamed(replace(c, output=_cut(c.output)), own, plain) for c in report.checks)
-    problem = report.problem.replace(own, plain)
+    problem = report.problem.replace(f"`{own}`", f"`{plain}`")
     printed = _cut(report.output)
     return replace(report, submission=plain, checks=tuple(checks), output=printed, problem=problem)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -34,6 +35,16 @@ def show_invisible(name: str) -> str:
     return _without_commands(re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name)))
 
 
+def show_quoted(name: str) -> str:
+    """Show a name that stands between backticks in a sentence: its own ones by number as well."""
+    return show_invisible(name).replace("`", "<U+0060>")
+
+
+def escape_invisible(text: str) -> str:
+    """Return the same JSON with invisible characters by number, as in ``\\u202e``."""
+    return _UNSEEN.sub(_escaped, text)
+
+
 def composed(name: str) -> str:
     """Return a name with each accented letter as one letter (NFC), as macOS does not write it."""
     return unicodedata.normalize("NFC", name)
@@ -52,6 +63,10 @@ def show_spelling(name: str) -> str:
 def _without_commands(text: str) -> str:
     """Break by a blank what begins a command to GitHub Actions anywhere in a line of its logs."""
     return text.replace("##[", "## [")
+
+
+def _escaped(letter: re.Match[str]) -> str:
+    return json.dumps(letter[0])[1:-1]
 
 
 def _number(letter: re.Match[str]) -> str:

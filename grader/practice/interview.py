@@ -233,7 +233,7 @@ def _last_saved(exercise: Exercise, interview: Interview) -> datetime | None:
     """Return when a file was last saved after the interview began; None if not so, or if gone."""
     try:
         at = datetime.fromtimestamp(exercise.file.stat().st_mtime, UTC)
-    except OSError:  # it is missing, or a link in a circle
+    except (OSError, ValueError, OverflowError):  # missing, a link in a circle, or at no date
         return None
     return at if at > interview.started else None
 

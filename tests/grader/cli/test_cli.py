@@ -124,6 +124,10 @@ def test_progress_and_diff_look_back(grade: Grade) -> None:
     assert "\n+# seen\n" in out
     assert "-    raise NotImplementedError" in out
     assert "graded 20" in out
+    solved = mine.read_bytes()
+    mine.write_bytes(b"a\nb\n" * 1_001)
+    assert "more than 2,000 lines" in one_line(grade("diff", "warmup1")[2])
+    mine.write_bytes(solved)
     grade("warmup1")
     grade("warmup2", SOLUTION)  # another's file is no progress of one's own
     assert "is as it was graded: 20 / 20" in grade("diff", "warmup1")[1]

@@ -406,8 +406,11 @@ def test_archive_of_too_many_or_the_same_files_is_refused(
     assert "holds more than 5 files" in problem(folder)
     for number in range(6):
         write(folder / "bob" / f"x{number}.py")
-    bob = find_candidates(folder, ("exercise3",))[1]
+    for number in range(18):  # each folder's files were listed before any were counted
+        write(folder / "cyd" / f"many{number % 3}" / f"x{number}.py")
+    _, bob, cyd = find_candidates(folder, ("exercise3",))
     assert "more than 5 files" in bob.handed["exercise3"].problem
+    assert "more than 5 files" in cyd.handed["exercise3"].problem
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")  # that is the attack

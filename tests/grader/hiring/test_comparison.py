@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import struct
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -183,6 +184,19 @@ def test_earlier_batch_may_be_read_only_and_have_a_renamed_exercise(tmp_path: Pa
     assert [path.name for path in folder.iterdir()] == ["results.sqlite"]
 
 
+def meet_a_page_twice(path: Path) -> None:
+    """Let a table name one page of rows twice: some levels of that are rows without end."""
+    with closing(sqlite3.connect(path)) as connection:
+        ((root,),) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'result'")
+    data, size = bytearray(path.read_bytes()), 4096
+    start, rows = (root - 1) * size, len(data) // size + 1
+    data += data[start : start + size]
+    page = struct.pack(">BHHHBIH", 5, 0, 1, size - 5, 0, rows, size - 5)
+    data[start : start + size] = page.ljust(size - 5, b"\0") + struct.pack(">IB", rows, 1)
+    data[28:32] = struct.pack(">I", rows)
+    path.write_bytes(data)
+
+
 def test_what_is_no_earlier_batch_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +219,8 @@ def test_what_is_no_earlier_batch_is_refused_in_one_line(
         shutil.copytree(folder, tmp_path / name)
         with closing(sqlite3.connect(tmp_path / name / "results.sqlite")) as connection:
             connection.executescript(changes)
+    shutil.copytree(folder, tmp_path / "circle")
+    meet_a_page_twice(tmp_path / "circle" / "results.sqlite")
     with pytest.raises(GradeError, match="cannot be used: it is laid out as none of ours"):
         BatchStore(tmp_path / "endless" / "results.sqlite")
     for paths, own, says in (
@@ -220,6 +236,7 @@ def test_what_is_no_earlier_batch_is_refused_in_one_line(
             "wide` can be compared with only in part: more than 1 MiB",
         ),
         ((tmp_path / "linked",), tmp_path, "it would change another file"),
+        ((tmp_path / "circle",), tmp_path, "circle` cannot be compared with: it is damaged"),
         ((folder,), folder, "is this batch, or named twice"),
         ((folder, folder / "results.sqlite"), tmp_path, "is this batch, or named twice"),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import unicodedata
 from dataclasses import replace
@@ -17,7 +18,7 @@ from grader.kit import Kit
 from grader.outputs.heatmap import heatmap_of
 from grader.outputs.phrases import message_lines
 from grader.outputs.plain import plain_text
-from grader.outputs.sanitise import clean, show_invisible
+from grader.outputs.sanitise import clean, escape_invisible, show_invisible, show_quoted
 from grader.outputs.screen import Screen, render_screen
 from grader.outputs.terminal import render_maps, render_report
 from grader.records import AttentionMap, CheckResult, Fault, Frame, Report, Verdict
@@ -138,6 +139,15 @@ def test_lines_of_an_exception_are_none_of_ours() -> None:
 def test_names_that_look_alike_are_told_apart() -> None:
     assert show_invisible("ann") == "ann"
     assert show_invisible("\u200ban\tn\U000e0041") == "<U+200B>an<U+0009>n<U+E0041>"
+    assert show_quoted("e1; set to 25; `.py") == "e1; set to 25; <U+0060>.py"
+
+
+def test_json_holds_the_same_without_what_nobody_sees() -> None:
+    given = {"said": "√d \u202e\x9b\x7f\U000e0041\n"}
+    text = escape_invisible(json.dumps(given, ensure_ascii=False, indent=2))
+    assert clean(text) == text
+    assert "√d" in text
+    assert json.loads(text) == given
 
 
 def test_hostile_text_is_inert_in_the_terminal() -> None:

@@ -21,6 +21,7 @@ from grader.sandbox.replies import (
 )
 from grader.wire import values
 from grader.wire.messages import Call
+from grader.wire.responses import Gradients
 
 
 class NotYetSent(Exception):
@@ -92,6 +93,12 @@ class PendingGradients(PendingStep):
         """The indices of the calls' inputs that it changed, if they have ``detect_inplace``."""
         before, after = self._calls.answered, self.answered
         return self.channel.validated(lambda: read_changes(before, after))
+
+    @property
+    def side_effects(self) -> list[str]:
+        """What else it left changed, in words, if the calls have ``detect_inplace``."""
+        answer = self.answered.answer
+        return answer.side_effects if isinstance(answer, Gradients) else []
 
     @cached_property
     def gradients(self) -> list[Tensor | None]:

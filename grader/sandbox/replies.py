@@ -126,7 +126,7 @@ def _read(answer: responses.Answer, data: Buffer | memoryview) -> StepAnswer | E
             if not name.isidentifier():
                 raise BadFrame("what it says is forbidden is no name")
             return forbidden_use(name[:MAX_NAME_CHARS], line)
-        case responses.Called():
+        case responses.Called() | responses.Gradients():
             answer.side_effects = [
                 one_line(text, MAX_NAME_CHARS) for text in answer.side_effects[:MAX_SIDE_EFFECTS]
             ]

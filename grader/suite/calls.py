@@ -179,11 +179,12 @@ class PlannedCall(RightResults):
 
     @property
     def side_effects(self) -> list[str]:
-        """What else the call left changed, such as the default dtype, in words.
+        """What else the call or its backward left changed, such as the default dtype, in words.
 
         Like ``changed``, this needs ``detect_inplace``.
         """
-        return self._pending.results.side_effects
+        by_backward = [] if self._back is None else self._back.side_effects
+        return [*self._pending.results.side_effects, *by_backward]
 
     @property
     def copied(self) -> int:

@@ -180,11 +180,12 @@ def _build(
     if count == 0:
         tensor = torch.empty(spec.shape, dtype=dtype)
     else:
-        own = bytearray(data[start : start + count * dtype.itemsize])
         kind = torch.uint8 if dtype is torch.bool else dtype
-        tensor = torch.frombuffer(own, dtype=kind)
-        if dtype is torch.bool:  # a byte that is neither 0 nor 1 is undefined
-            tensor = tensor != 0
+        held = data[start : start + count * dtype.itemsize]
+        there = torch.frombuffer(bytearray(held) if data.readonly else held, dtype=kind)
+        # Copied, so that its memory is torch's own: nobody can tell it from any other tensor. Of a
+        # truth value, a byte that is neither 0 nor 1 is undefined.
+        tensor = there != 0 if dtype is torch.bool else there.clone()
     tensor = tensor.view(spec.shape).to(home)
     if spec.stride is not None:
         tensor = _restride(tensor, spec.stride, spec.offset)

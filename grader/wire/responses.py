@@ -109,10 +109,12 @@ class Gradients(_Answer, tag="gradients"):
     Attributes:
         inputs: A digest of each input of the calls after the backward, if the calls were asked for
             theirs and there is a graph.
+        side_effects: What else the backward left changed, in words, if the calls were asked for it.
     """
 
     result: Tree
     inputs: list[str] = []
+    side_effects: list[str] = []
 
 
 class Refused(_Answer, tag="refused"):

@@ -66,6 +66,7 @@ class WatchedCalls:
             if call.detect_inplace
             else None
         )
+        self.graph.side_effects = self._side_effects
         self._copies = None if call.copies is None else CopyCounter(call.copies)
         self._counts = AllocationCounter() if call.report_counts else None
         self._contexts: list[AbstractContextManager[Any]] = [

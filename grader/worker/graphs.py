@@ -15,6 +15,7 @@ from torch.autograd import grad as gradients_of
 from grader.wire.messages import BackwardVariant
 from grader.wire.originals import no_saving_hooks, saving_hooks
 from grader.worker.devices import SimulatedDevice
+from grader.worker.traces import SideEffects
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
 
@@ -29,6 +30,7 @@ class Graph:
 
     Attributes:
         watched: As given.
+        side_effects: The state before the calls, where that is watched too.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Graph:
         watched: Sequence[Tensor] = (),
     ) -> None:
         self.watched = watched
+        self.side_effects: SideEffects | None = None
         self._learns = [source.requires_grad for source in sources]
         self._wanted = [source for source in sources if source.requires_grad]
         self._other = other
@@ -102,7 +105,14 @@ class Graph:
 
 
 def _total(pairs: Pairs) -> Tensor:
-    return torch.stack([(out * grad).sum() for out, grad in pairs]).sum()
+    return torch.stack([_weighted_sum(out, grad) for out, grad in pairs]).sum()
+
+
+def _weighted_sum(out: Tensor, grad: Tensor) -> Tensor:
+    """Return the sum that has this gradient; one number for all is sent back as ``sum`` does it."""
+    if grad.dim() and not any(grad.stride()) and grad.numel():
+        return out.sum() * grad.flatten()[0]
+    return (out * grad).sum()
 
 
 def _transposed(value: Tensor) -> Tensor:

@@ -260,8 +260,11 @@ class RequestHandler:
         if graph is None or not pairs:
             return responses.Gradients(result=None)
         found = graph.backward(pairs, backward.way)
-        after = [packing.digest(x) for x in graph.watched]
-        return responses.Gradients(result=values.encode(found, self.sent), inputs=after)
+        answer = responses.Gradients(result=values.encode(found, self.sent))
+        answer.inputs = [packing.digest(x) for x in graph.watched]
+        if graph.side_effects is not None:
+            answer.side_effects = graph.side_effects.describe_backward()
+        return answer
 
     def _decode(self, tree: Any, tensors: list[Tensor]) -> Any:
         return values.decode(tree, tensors, self.kept.find, self.generators, self.home)

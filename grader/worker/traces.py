@@ -11,6 +11,7 @@ from torch.nn import Module
 from grader.wire.originals import (
     TENSOR_BASE,
     grad_of,
+    hooks_of,
     no_overrides,
     requires_grad_of,
     shape_of,
@@ -73,12 +74,24 @@ class SideEffects:
         with no_overrides():
             return self._describe()
 
-    def _describe(self) -> list[str]:
+    def describe_backward(self) -> list[str]:
+        """Return what a backward left changed, in words; values and ``grad`` are none of it."""
+        with no_overrides():
+            return []
+
+    def _describe_form(self, step: str) -> list[str]:
+        """Return how the module has other parts, or is in another mode, and an input has a hook."""
         found = []
         if added := [name for name in self._state() if name not in self._names]:
-            found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by the call")
+            found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by the {step}")
         if self._in_training() != self._modes:
-            found.append("the module was switched between training and evaluation by the call")
+            found.append(f"the module was switched between training and evaluation by the {step}")
+        if any(hooks_of(x) for x in self._inputs):
+            found.append(f"a hook was left on an input by the {step}")
+        return found
+
+    def _describe(self) -> list[str]:
+        found = self._describe_form("call")
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
                 found.append(

@@ -12,6 +12,9 @@ def attempt():
     calls = ((250, 0, 0), (248, b"user", b"a", b"b", 1, -3), (321, 0, bytes(128), 128))
     calls += ((298, bytes(128), 0, -1, -1, 0), (425, 8, bytes(120)), (323, 1), (175, b"", 0, b""))
     calls += ((103, 3, bytes(16), 16), (135, 0x40000), (300, 0, 0), (304, -1, b"", 0))
+    allow = ctypes.create_string_buffer(bytes.fromhex("060000000000ff7f"))  # a filter of one step
+    program = ctypes.create_string_buffer(bytes([1]) + bytes(7) + bytes(ctypes.c_void_p(ctypes.addressof(allow))))
+    calls += ((317, 1, 0, program), (157, 22, 2, program, 0, 0), (157, 4, 1, 0, 0, 0))
     calls += ((169, 0, 0, 0),)
     calls += ((319, b"m", 0), (447, 0), (29, 0, 4096, 0o1600), (64, 0, 1, 0o1600), (68, 0, 0o1600))
     calls += ((163, b"/tmp"), (170, b"x", 1), (227, 0, bytes(16)), (246, 0, 0, 0, 0))

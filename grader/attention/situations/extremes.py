@@ -20,6 +20,8 @@ from grader.suite.situations.telling import (
     LARGE_GRADIENTS_LATER,
     PLAIN_BFLOAT16,
     REFILLED,
+    USUAL,
+    USUAL_TRAINING,
     WITH_GRADIENTS,
     WITHOUT_GRADIENTS,
     large_in_each_dtype,
@@ -69,12 +71,14 @@ def with_extremes(contract: Any, model: FactorModel) -> FactorModel:
     )
     equal = [EQUAL_SIZES | mask for mask in masks]
     equal[0] |= {"H": levels.get("H", ("one",))[-1]}
-    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16, REFILLED]
-    wanted += [one | CAUSAL_MASK if masked else one for one in large_in_each_dtype()]
+    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16]
+    drops = {"mode": DROPPING} if DROPPING in levels.get("mode", ()) else {}
+    plain = [*large_in_each_dtype(), REFILLED, USUAL, USUAL_TRAINING | drops]
+    wanted += [one | CAUSAL_MASK if masked else one for one in plain]
     wanted += [MIXED_MASK] if masked else []
     if _count_parameters(contract) < MAX_PARAMETERS:
         wanted.append(MANY_FEATURES)
-    if DROPPING in levels.get("mode", ()):
+    if drops:
         wanted.append(LONG_DROPPING | (CAUSAL_MASK if masked else {}))
     return replace(model, extremes=tuple(row_of(levels, one) for one in wanted))
 

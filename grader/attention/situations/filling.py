@@ -16,7 +16,7 @@ from grader.suite.harness import Harness
 from grader.suite.readable import Drawn
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, EVALUATION
+from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, EVALUATION, FILLED_ANEW
 from grader.suite.situations.situation import Situation
 from grader.suite.situations.sizes import (
     ABOVE_8_H_RANGE,
@@ -128,10 +128,14 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     other_weights = filling.draw_other_weights(variant_harness, row, sizes)
     grad_outputs = filling.draw_grad_outputs(variant_harness, row, sizes)
     rate = _rate(harness, row)
-    is_other_masked = mask is not None and row.get("history") == AFTER_ANOTHER_INPUT
+    history = row.get("history")
+    is_other_masked = mask is not None and history == AFTER_ANOTHER_INPUT
     other_mask = (
         draw_mask(harness, {**row, MASK_PATTERN_NAME: "random"}, sizes) if is_other_masked else None
     )
+    refilled = mask  # with other numbers, in the tensor that has the mask later
+    if mask is not None and history == FILLED_ANEW:
+        refilled = mask.flip([*range(mask.dim())])
     frozen = filling.draw_frozen(harness, row, list(weights))
     other_x = filling.with_other_numbers(x)
     return AttentionSituation(
@@ -142,7 +146,7 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
         changes={"dropout_rate": rate} if contract.dropout else {},
         weights=weights,
         inputs={"x": x, "attention_mask": mask},
-        other_inputs={"x": other_x, "attention_mask": mask},
+        other_inputs={"x": other_x, "attention_mask": refilled},
         earlier_inputs={"x": other_x, "attention_mask": other_mask},
         grad_outputs=grad_outputs,
         other_weights=other_weights,
@@ -202,8 +206,8 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
 def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
     """Return how many features a token has, and how many heads there are, for a drawn width."""
     match row.get("H", "one"):
-        case "several":
-            H = SEVERAL_H[draw.integer(0, len(SEVERAL_H) - 1)]
+        case "several" | "4" as level:
+            H = 4 if level == "4" else SEVERAL_H[draw.integer(0, len(SEVERAL_H) - 1)]
             return (D if row["width"] == "square" else -(-D // H)) * H, H
         case "above 8":
             H = draw.integer(*ABOVE_8_H_RANGE)

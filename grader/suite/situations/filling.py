@@ -13,9 +13,11 @@ from grader.suite.situations.factors import ABSENT, Row
 from grader.suite.situations.levels import (
     ALL_EQUAL,
     EVALUATION,
+    GRADIENT_WAY,
     HISTORIES_WITH_OTHER_WEIGHTS,
     LEFT_OUT,
     NO_GRADIENTS,
+    OF_THE_SUM,
     ORDINARY,
     first_part,
     form_factor_name,
@@ -126,6 +128,9 @@ def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Ten
     """Draw the gradient of each compared output, from which a backward starts, by name."""
     contract, dtype = harness.contract, DTYPES[row["dtype"]]
     letters = {name: contract.outputs[name] or "" for name in contract.compared}
+    if row.get(GRADIENT_WAY.name) == OF_THE_SUM:
+        one = torch.ones((), dtype=dtype)
+        return {n: one.expand(sizes.shape(letter)) for n, letter in letters.items()}
     return {n: harness.draw.normal(*sizes.shape(one)).to(dtype) for n, one in letters.items()}
 
 

@@ -66,6 +66,7 @@ GRADIENT_WAY = Factor(
     ),
 )  # fmt: skip
 GRADIENT_WAY_OF_ANOTHER_FORM = Factor(GRADIENT_WAY.name, GRADIENT_WAY.levels[:-1])
+OF_THE_SUM = "of the sum"  # each number's gradient is 1, and all of them one in memory
 WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"))
 WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # biases of zero may lie at a kink
 AFTER_ANOTHER_INPUT, AFTER_A_STEP = "after another input", "after a training step"

@@ -84,7 +84,8 @@ def _requiring_gradients(inputs: dict[str, Tensor | None]) -> dict[str, Tensor |
 
 
 def _grad_outputs(situation: Situation) -> dict[str, Tensor]:
-    return {name: grad * situation.scale for name, grad in situation.grad_outputs.items()}
+    scale, grads = situation.scale, situation.grad_outputs
+    return grads if scale == 1 else {name: grad * scale for name, grad in grads.items()}
 
 
 def _is_refilled(situation: Situation) -> bool:

@@ -76,7 +76,7 @@ def _features(draw: Draw, row: Row, width: int, has_D: bool) -> dict[str, int]:
         width = min(width, MAX_H)  # otherwise, a request would send more numbers than it may
     several = SEVERAL_H[draw.integer(0, len(SEVERAL_H) - 1)]
     most = largest_H(width)
-    H = {"one": 1, "several": several}.get(row["H"]) or min(width, most)
+    H = {"one": 1, "several": several, "4": 4}.get(row["H"]) or min(width, most)
     found = {"H": H, letter: width}
     if not has_D:
         found["C"] = H * (width if row["width"] == "square" and most > H else -(-width // H))
@@ -97,6 +97,7 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
     """Draw a number of features by the row's level of width; at many positions T, not too large."""
     # Every level is drawn, so that the random numbers that follow are the same for each.
     return {
+        "64": 64,
         "1": 1,
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,

@@ -20,6 +20,7 @@ from grader.suite.situations.levels import (
     GRADIENT_WAY,
     NEAR_ONE_ANOTHER,
     NO_GRADIENTS,
+    OF_THE_SUM,
     ORDINARY,
     OVERFLOWING,
 )
@@ -29,7 +30,8 @@ USUAL_LEVELS = {
     "T": "small", "S": "small", "B": "2", "width": "small", "E": "small", "H": "several",
     "dtype": "float32", "mode": EVALUATION, "history": "first call",
 }  # fmt: skip
-SIZES = ("T", "S", "B", "width", "H")  # factors that have other levels here as well
+# Factors that have other levels here as well.
+FREER = ("T", "S", "B", "width", "H", GRADIENT_WAY.name)
 WITH_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "as usual"}
 WITHOUT_GRADIENTS = {"gradients": NO_GRADIENTS[0], GRADIENT_WAY.name: ABSENT}
 LARGE_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "times 65536"}
@@ -39,6 +41,10 @@ AFTER_TRAINING = {
     **WITH_GRADIENTS, "T": "2", "S": "about 128", "width": "square", "dtype": "float64",
     "x": NEAR_ONE_ANOTHER, "mode": DROPPING_NOTHING, "history": AFTER_A_STEP,
 }  # fmt: skip
+# As most people use a layer: sizes that are powers of two, several of everything.
+USUAL_SIZES = {"T": "32", "S": "as T", "B": "4", "width": "64", "E": "as C", "H": "4"}
+USUAL = USUAL_SIZES | {"gradients": "wanted", GRADIENT_WAY.name: OF_THE_SUM}
+USUAL_TRAINING = {**USUAL_SIZES, **WITH_GRADIENTS, "T": "16", "mode": DROPPING_NOTHING}
 REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}
 LARGE = {
     **WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "S": "as T", "B": "16", "width": "odd",
@@ -49,6 +55,7 @@ def with_telling_rows(model: FactorModel) -> FactorModel:
     """Return a model with rows added that are tried at every seed."""
     levels = {factor.name: factor.levels for factor in model.factors}
     wanted = [PLAIN_BFLOAT16, LARGE_GRADIENTS_LATER, AFTER_TRAINING, REFILLED]
+    wanted += [USUAL, USUAL_TRAINING]
     wanted += large_in_each_dtype() if "x" in levels else []
     return replace(model, extremes=tuple(row_of(levels, one) for one in wanted))
 
@@ -69,5 +76,5 @@ def row_of(levels: Mapping[str, tuple[str, ...]], wanted: Row) -> Row:
     for name, some in levels.items():
         usual = USUAL_LEVELS.get(name, ORDINARY if ORDINARY in some else some[0])
         level = wanted.get(name, usual)
-        found[name] = level if level in some or name in SIZES else some[0]
+        found[name] = level if level in some or name in FREER else some[0]
     return found

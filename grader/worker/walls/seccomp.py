@@ -79,6 +79,7 @@ REFUSED_CALLS: dict[str, tuple[int | None, int | None]] = {
     # the kernel's own tools
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "bpf": (321, 280),
     "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
+    "seccomp": (317, 277),  # a filter of its own may write each call into the machine's log
     "io_setup": (206, 0), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "fanotify_init": (300, 262),
     "personality": (135, 92), "syslog": (103, 116), "acct": (163, 89), "reboot": (169, 142),
@@ -93,12 +94,13 @@ KILL, TGKILL, PRLIMIT = (62, 129), (234, 131), (302, 261)
 SENDTO, FCNTL, IOCTL, AFFINITY, PRCTL = (44, 206), (72, 25), (16, 29), (203, 122), (157, 167)
 FALLOCATE = (285, 47)
 # What is refused of fcntl: leases, owners of signals, watching a folder, locks, larger pipes; of
-# ioctl: writing to a terminal, flags of files; of prctl: outliving the parent.
+# ioctl: writing to a terminal, flags of files; of prctl: outliving the parent, core dumps, another
+# filter of calls, memory shared by what is in it.
 FCNTL_REFUSED = (1024, 1026, 8, 15, 10, 6, 7, 37, 38, 1031)
 IOCTL_REFUSED = (0x5412, 0x541C, 0x40086602, 0x401C5820, 0x40806685)
 # Of sockets: owners of signals; interfaces and addresses in the network of whoever made a socket.
 IOCTL_REFUSED_GROUP, GROUP_BITS = 0x8900, 0xFFFFFF00
-PRCTL_REFUSED = (1,)
+PRCTL_REFUSED = (1, 4, 22, 67)
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

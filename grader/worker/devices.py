@@ -54,6 +54,14 @@ class ReadsValues(RuntimeError):
     """The submission reads values of a tensor on another device; on ``meta`` there are none."""
 
 
+class CopiesToCPU(ReadsValues):
+    """The submission moves a tensor from another device to the CPU."""
+
+
+class CountsValues(ReadsValues):
+    """How many numbers there are depends on values of a tensor on another device."""
+
+
 class MixedDevices(RuntimeError):
     """An operation was given tensors on two devices."""
 
@@ -238,12 +246,12 @@ def _refuse_reading(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
             "what is computed may depend on values, which operations are done may not"
         )
     if _leaves_for_the_cpu(func, args, kwargs):
-        raise ReadsValues(
+        raise CopiesToCPU(
             "values are copied to the CPU (`cpu`, `tolist`, `numpy`), and on `meta` there are "
             "none; compute where the tensors are"
         )
     if _counts_values(func, args, kwargs):
-        raise ReadsValues(
+        raise CountsValues(
             "a shape depends on values (`x[mask]`, `nonzero`, `unique`); what is computed may "
             "depend on them, how much is computed may not"
         )

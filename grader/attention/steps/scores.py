@@ -97,6 +97,8 @@ _scaled_by("by the root of three widths", lambda s: 1 / sqrt(3 * s.C))
 _scaled_by("by the whole part of the root", lambda s: 1 / isqrt(s.D))
 _scaled_by("by the whole part of the root of the width", lambda s: 1 / isqrt(s.C))
 _scaled_by("by half the head size", lambda s: 1 / (s.D // 2))
+_scaled_by("by half the head size, odd or even", lambda s: 2 / s.D)
+_scaled_by("by twice the head size", lambda s: 1 / (2 * s.D))
 _scaled_by("fixed at the root of 64", lambda s: 1 / 8)
 _scaled_by("fixed at the root of 2", lambda s: 1 / sqrt(2))
 

@@ -128,7 +128,8 @@ class EditSearch:
             more = ((*one, other) for one in found for other in known if other not in one)
             whole, _ = self._fitting(more, [*loose, *evidence])
         smallest, kinds = _with_sentences_of_their_own(whole or found), tuple(sorted(self._kinds))
-        left = ("exceptions",) if raising and found and not whole else ()
+        kinds_left = self._left_by(found[0], raising) if found and not whole else set()
+        left = ("exceptions",) if "exception" in kinds_left else ()
         return Explanation(smallest, kinds, left, self._beginning(), is_cut_short=cut)
 
     def _fitting(
@@ -189,6 +190,12 @@ class EditSearch:
         """Return whether these mistakes give the same answers as the submission."""
         replay = self._planted(mistakes)
         return replay is not None and self._explains(replay, units)
+
+    def _left_by(self, mistakes: Mistakes, units: list[ReplayUnit]) -> set[str]:
+        """Return the kinds of differences that these mistakes leave unexplained."""
+        replay = self._planted(mistakes)
+        assert replay is not None  # they were found to fit
+        return {kind for unit in units for kind in unexplained(replay, unit, self._solved)}
 
     def _explains(self, replay: Replay, units: list[ReplayUnit]) -> bool:
         """Return whether a solution with mistakes gives the same answers as the submission."""

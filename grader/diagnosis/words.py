@@ -16,7 +16,7 @@ BEGINNING_BY_PART = {
 }
 BEGINNING_NOT_OUTPUT = "Your output is right, and what else is wrong is exactly what comes out"
 BEGINNING_EXCEPTIONS = (
-    "Your output is right wherever there is one, and the exceptions are exactly those raised"
+    "Your output is right wherever there is one, and exceptions are raised exactly as they are"
 )
 PART_TITLES = {  # parts of the pipeline, as messages call them
     "project": "queries, keys and values",

@@ -20,6 +20,7 @@ from grader.wire.originals import (
 from grader.worker import registered
 
 MAX_NAME_CHARS = 100
+THE_CALL, THE_BACKWARD = "the call", "the backward"
 GRAD_MODE_CHANGED = "gradients were switched on or off"
 
 
@@ -77,21 +78,21 @@ class SideEffects:
     def describe_backward(self) -> list[str]:
         """Return what a backward left changed, in words; values and ``grad`` are none of it."""
         with no_overrides():
-            return []
+            return self._describe_form(THE_BACKWARD)
 
     def _describe_form(self, step: str) -> list[str]:
         """Return how the module has other parts, or is in another mode, and an input has a hook."""
         found = []
         if added := [name for name in self._state() if name not in self._names]:
-            found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by the {step}")
+            found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by {step}")
         if self._in_training() != self._modes:
-            found.append(f"the module was switched between training and evaluation by the {step}")
+            found.append(f"the module was switched between training and evaluation by {step}")
         if any(hooks_of(x) for x in self._inputs):
-            found.append(f"a hook was left on an input by the {step}")
+            found.append(f"a hook was left on an input by {step}")
         return found
 
     def _describe(self) -> list[str]:
-        found = self._describe_form("call")
+        found = self._describe_form(THE_CALL)
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
                 found.append(

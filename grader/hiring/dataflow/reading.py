@@ -150,8 +150,8 @@ class _Reader(StatementReader):
             for one, default in zip(optional, node.args.defaults, strict=True):
                 names[one.arg] = self.read(default)
         else:  # it is called from outside: the contract says by what
-            words = self.contract.arguments.get(getattr(node, "name", ""), ())
-            given = [*given, *map(self.value, words[: len(words) if node.args.vararg else 0])]
+            name = getattr(node, "name", "") if node.args.vararg is not None else ""
+            given = [*given, *map(self.value, self.contract.arguments.get(name, ()))]
         if not self._within or ALL_NAMED in named:
             words = [one.arg for one in _arguments(node) if one.arg in self.contract.words]
             names.update({word: self.value(word) for word in words})

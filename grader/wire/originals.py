@@ -33,11 +33,12 @@ shape_of, layout_of, device_of = (
     TENSOR_BASE.layout.__get__,
     TENSOR_BASE.device.__get__,
 )
-dtype_of, version_of, grad_of, hooks_of = (
+dtype_of, version_of, grad_of, hooks_of, late_hooks_of = (
     TENSOR_BASE.dtype.__get__,
     TENSOR_BASE._version.__get__,
     TENSOR_BASE.grad.__get__,
     TENSOR_BASE._backward_hooks.__get__,
+    TENSOR_BASE._post_accumulate_grad_hooks.__get__,
 )
 attributes_of: Any = vars(Tensor)["__dict__"].__get__  # a subclass may define a `__dict__`
 push_dispatch_mode, pop_dispatch_mode = _push_on_torch_dispatch_stack, _pop_torch_dispatch_stack

@@ -12,6 +12,7 @@ from grader.wire.originals import (
     TENSOR_BASE,
     grad_of,
     hooks_of,
+    late_hooks_of,
     no_overrides,
     requires_grad_of,
     shape_of,
@@ -85,9 +86,13 @@ class SideEffects:
         found = []
         if added := [name for name in self._state() if name not in self._names]:
             found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by {step}")
+        there = {} if self._module is None else registered.parameters(self._module)
+        for name, (p, _) in self._parameters.items():
+            if there.get(name) is not p:  # what learns is another one than what is used
+                found.append(f"the parameter `{name[:MAX_NAME_CHARS]}` was replaced by {step}")
         if self._in_training() != self._modes:
             found.append(f"the module was switched between training and evaluation by {step}")
-        if any(hooks_of(x) for x in self._inputs):
+        if any(hooks_of(x) or late_hooks_of(x) for x in self._inputs):
             found.append(f"a hook was left on an input by {step}")
         return found
 

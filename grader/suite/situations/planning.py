@@ -10,6 +10,7 @@ from grader.suite.harness import Harness
 from grader.suite.modules import Module
 from grader.suite.right_results import Inputs
 from grader.suite.situations.levels import (
+    AFTER_A_STEP,
     AFTER_ANOTHER_INPUT,
     FILLED_ANEW,
     GRADIENT_WAY,
@@ -18,6 +19,8 @@ from grader.suite.situations.levels import (
 from grader.suite.situations.situation import Situation
 from grader.wire.messages import BackwardVariant
 
+# Histories after which a module is in training: as it was made, or by the call before.
+IN_TRAINING_ALREADY = ("first call", AFTER_A_STEP)
 WAY_BY_LEVEL: dict[str, BackwardVariant] = {
     RESIDUAL: "residual", "of the transposed output": "transposed", "into .grad": "accumulated",
     "a second time": "again",
@@ -37,8 +40,8 @@ def plan(harness: Harness, situation: Situation) -> PlannedCall:
         if situation.dtype != torch.float32:
             module.to(situation.dtype)
         _go_through_history(module, situation)
-        is_new = situation.training and situation.row.get("history") == "first call"
-        ready = module.as_made() if is_new else module.train(situation.training)
+        stays = situation.training and situation.row.get("history") in IN_TRAINING_ALREADY
+        ready = module.as_made() if stays else module.train(situation.training)
         return _plan_call(ready, situation)
 
 
@@ -61,7 +64,7 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
         leaves=situation.learning_inputs,
         way=WAY_BY_LEVEL.get(situation.row[GRADIENT_WAY.name], "plain"),
         before_backward=lambda: (
-            module.call(_requiring_gradients(other))
+            module.call(_requiring_gradients(other), grad_output=_grad_outputs(situation))
             if history == "before another input" and wants
             else None
         ),
@@ -115,7 +118,9 @@ def _go_through_history(module: Module, situation: Situation) -> None:
             )
         case "after a training step":
             grad_output = situation.grad_outputs if situation.visible is None else None
+            module.set({name: value / 2 for name, value in situation.weights.items()})
             module.train().call(other, grad_output=grad_output, way="accumulated")
+            module.set(situation.weights)  # as an optimizer does
         case "after another dtype":
             changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
             learning = {name: situation.other_inputs[name] for name in situation.learning}

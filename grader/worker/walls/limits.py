@@ -12,6 +12,7 @@ from typing import NamedTuple
 from grader.wire.levels import Limits
 
 MIB = 1 << 20
+MAX_PENDING_SIGNALS = 64
 
 
 class MemoryInUse(NamedTuple):
@@ -48,6 +49,8 @@ def limit_resources(limits: Limits, used: MemoryInUse, own_users: bool, on_gpu: 
         resource.RLIMIT_NOFILE: limits.files,
         resource.RLIMIT_FSIZE: limits.file_size * MIB,
     }
+    if hasattr(resource, "RLIMIT_SIGPENDING"):  # all processes of a user share what is left
+        values[resource.RLIMIT_SIGPENDING] = MAX_PENDING_SIGNALS
     for name in ("RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE", "RLIMIT_RTPRIO", "RLIMIT_NICE"):
         if hasattr(resource, name):
             values[getattr(resource, name)] = 0

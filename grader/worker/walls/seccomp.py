@@ -56,10 +56,13 @@ REFUSED_CALLS: dict[str, tuple[int | None, int | None]] = {
     "pivot_root": (155, 41), "chroot": (161, 51), "open_tree": (428, 428),
     "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432),
     "fspick": (433, 433), "mount_setattr": (442, 442),
-    # permissions of files, which Landlock does not guard
+    # permissions and attributes of files, which Landlock does not guard
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
+    "getxattr": (191, 8), "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11),
+    "llistxattr": (195, 12), "flistxattr": (196, 13), "getxattrat": (464, 464),
+    "listxattrat": (465, 465), "setxattrat": (463, 463), "removexattrat": (466, 466),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), "mknod": (133, None),
     "mknodat": (259, 33), "open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264),
@@ -94,13 +97,15 @@ KILL, TGKILL, PRLIMIT = (62, 129), (234, 131), (302, 261)
 SENDTO, FCNTL, IOCTL, AFFINITY, PRCTL = (44, 206), (72, 25), (16, 29), (203, 122), (157, 167)
 FALLOCATE = (285, 47)
 # What is refused of fcntl: leases, owners of signals, watching a folder, locks, larger pipes; of
-# ioctl: writing to a terminal, flags of files; of prctl: outliving the parent, core dumps, another
-# filter of calls, memory shared by what is in it.
+# ioctl: writing to a terminal; of prctl: outliving the parent, core dumps, another filter of calls,
+# memory shared by what is in it; of sockets: which process is at the other end.
 FCNTL_REFUSED = (1024, 1026, 8, 15, 10, 6, 7, 37, 38, 1031)
-IOCTL_REFUSED = (0x5412, 0x541C, 0x40086602, 0x401C5820, 0x40806685)
-# Of sockets: owners of signals; interfaces and addresses in the network of whoever made a socket.
-IOCTL_REFUSED_GROUP, GROUP_BITS = 0x8900, 0xFFFFFF00
+IOCTL_REFUSED = (0x5412, 0x541C)
+# Whole groups, by the letter in each number. Of sockets: owners of signals; interfaces and
+# addresses in the network of whoever made a socket. Of files: flags, versions, extents.
+IOCTL_REFUSED_LETTERS, LETTER = (0x8900, 0x6600, 0x7600, 0x5800), 0x0000FF00
 PRCTL_REFUSED = (1, 4, 22, 67)
+GETSOCKOPT, SOCKOPT_REFUSED = (55, 209), (17, 77)
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -152,9 +157,11 @@ def program() -> bytes:
     for numbers in (PRLIMIT, AFFINITY):
         parts += _allow_only(numbers[column], (_low(0), EQUALS, 0))
     parts += _refuse_values(FCNTL[column], _low(1), FCNTL_REFUSED)
-    parts += _refuse_group(IOCTL[column], _low(1), IOCTL_REFUSED_GROUP)
+    for letter in IOCTL_REFUSED_LETTERS:
+        parts += _refuse_group(IOCTL[column], _low(1), letter)
     parts += _refuse_values(IOCTL[column], _low(1), IOCTL_REFUSED)
     parts += _refuse_values(PRCTL[column], _low(0), PRCTL_REFUSED)
+    parts += _refuse_values(GETSOCKOPT[column], _low(2), SOCKOPT_REFUSED)
     # To the peer of a connected socket only, never to an address: that pointer is 0 in both halves.
     parts += _allow_only(SENDTO[column], (_low(4), EQUALS, 0), (_low(4) + 4, EQUALS, 0))
     return b"".join([*parts, _answer(ALLOW)])
@@ -195,7 +202,7 @@ def _refuse_bits(number: int, offset: int, bits: int) -> list[bytes]:
 
 def _refuse_group(number: int, offset: int, group: int) -> list[bytes]:
     """Return instructions that refuse a call if the argument at an offset is of this group."""
-    return _refuse_if(number, offset, _op(MASK, GROUP_BITS), _unless_equal(group, 1))
+    return _refuse_if(number, offset, _op(MASK, LETTER), _unless_equal(group, 1))
 
 
 def _refuse_if(number: int, offset: int, *test: bytes) -> list[bytes]:

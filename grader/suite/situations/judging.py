@@ -47,7 +47,7 @@ TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspe
 # level, the latter are not reported by themselves: by chance no value shows the mistake there.
 MAX_WRONG_PER_GRADIENT = 5
 MIN_FAILURES = 3  # what fewer situations have in common may be chance
-MAX_RARE_SHARE = 1 / 8  # of all situations: whether so few show a mistake is chance
+MAX_RARE_SHARE = 1 / 8  # of all situations, of which no claim of its own says what is wrong
 LONG_LENGTH = 100  # positions, above which a sequence is long
 CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
@@ -149,7 +149,8 @@ def judge(
             if claim in failures:
                 continue
             failures[claim] = _reason(failed, where, says)
-            is_rare = len(failed) <= MAX_RARE_SHARE * len(outcomes)
+            most = MAX_RARE_SHARE * len(outcomes) if claim == DEFAULT_CLAIM else MIN_FAILURES - 1
+            is_rare = len(failed) <= most
             if aspect in (Aspect.VALUE, Aspect.GRADIENT) and is_rare:
                 rare.add(claim)
     if len(known) < len(outcomes) and not of:

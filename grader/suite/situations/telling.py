@@ -42,7 +42,7 @@ AFTER_TRAINING = {
     "x": NEAR_ONE_ANOTHER, "mode": DROPPING_NOTHING, "history": AFTER_A_STEP,
 }  # fmt: skip
 # As most people use a layer: sizes that are powers of two, several of everything.
-USUAL_SIZES = {"T": "32", "S": "as T", "B": "4", "width": "64", "E": "as C", "H": "4"}
+USUAL_SIZES = {"T": "32", "S": "as T", "B": "4", "width": "64", "H": "4"}
 USUAL = USUAL_SIZES | {"gradients": "wanted", GRADIENT_WAY.name: OF_THE_SUM}
 USUAL_TRAINING = {**USUAL_SIZES, **WITH_GRADIENTS, "T": "16", "mode": DROPPING_NOTHING}
 REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}

@@ -21,7 +21,8 @@ from grader.records import Report, Verdict
 
 MAX_ROWS = 50_000  # of a table that are read, the last ones; a stranger's file may have any number
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
-Name = Annotated[str, msgspec.Meta(max_length=100)]
+MAX_NAME_CHARS = 100  # of an exercise, a check, a mistake
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
 # Verdicts of checks whose points are lost.
 LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
@@ -126,8 +127,11 @@ class History:
 
     def events(self) -> list[tuple[str, Event, datetime]]:
         """Return every event as exercise, kind and time, the oldest first."""
-        query = "SELECT exercise, kind, at FROM event ORDER BY id DESC LIMIT ?"
-        rows = self._read(query, (MAX_ROWS,))
+        query = (
+            "SELECT exercise, kind, at FROM event WHERE length(exercise) <= ? "
+            "ORDER BY id DESC LIMIT ?"
+        )
+        rows = self._read(query, (MAX_NAME_CHARS, MAX_ROWS))
         with self._expecting_ours():
             return [(name, Event(kind), _moment(at)) for name, kind, at in reversed(rows)]
 
@@ -152,8 +156,11 @@ class History:
 
     def solved(self) -> set[str]:
         """Return the exercises that the learner's own file has ever solved."""
-        query = "SELECT DISTINCT exercise FROM grading WHERE solved AND own LIMIT ?"
-        return {str(row[0]) for row in self._read(query, (MAX_ROWS,))}
+        query = (
+            "SELECT DISTINCT exercise FROM grading "
+            "WHERE solved AND own AND length(exercise) <= ? LIMIT ?"
+        )
+        return {str(row[0]) for row in self._read(query, (MAX_NAME_CHARS, MAX_ROWS))}
 
     def record(self, report: Report, source: str, own: bool) -> None:
         """Add a grading; ``own`` says whether it was of the learner's own file."""

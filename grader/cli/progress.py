@@ -15,7 +15,7 @@ from grader.errors import GradeError
 from grader.kit import Kit
 from grader.languages import say
 from grader.languages.columns import pad_to_width
-from grader.outputs.sanitise import clean, show_invisible
+from grader.outputs.sanitise import clean, show_quoted
 from grader.practice.history import Grading, History, open_history
 from grader.submission import MAX_SOURCE_BYTES, read_bounded
 
@@ -65,7 +65,7 @@ def _tell_of_mistakes(gradings: list[Grading]) -> None:
     if met := mistakes_met(gradings)[:MAX_LISTED_MISTAKES]:
         echo("\nmistakes met most often")
         for one in met:
-            echo(f"{one.times:>5} ×  `grade mistakes {show_invisible(one.name)}`")
+            echo(f"{one.times:>5} ×  `grade mistakes {show_quoted(one.name)}`")
 
 
 def _page(kit: Kit, history: History) -> str:

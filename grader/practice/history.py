@@ -23,6 +23,7 @@ MAX_ROWS = 50_000  # of a table that are read, the last ones; a stranger's file 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 MAX_NAME_CHARS = 100  # of an exercise, a check, a mistake
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
+IS_NAMED = f"length(exercise) <= {MAX_NAME_CHARS}"  # of a row that somebody else may have made
 # Verdicts of checks whose points are lost.
 LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
@@ -127,11 +128,8 @@ class History:
 
     def events(self) -> list[tuple[str, Event, datetime]]:
         """Return every event as exercise, kind and time, the oldest first."""
-        query = (
-            "SELECT exercise, kind, at FROM event WHERE length(exercise) <= ? "
-            "ORDER BY id DESC LIMIT ?"
-        )
-        rows = self._read(query, (MAX_NAME_CHARS, MAX_ROWS))
+        query = f"SELECT exercise, kind, at FROM event WHERE {IS_NAMED} ORDER BY id DESC LIMIT ?"
+        rows = self._read(query, (MAX_ROWS,))
         with self._expecting_ours():
             return [(name, Event(kind), _moment(at)) for name, kind, at in reversed(rows)]
 
@@ -156,11 +154,8 @@ class History:
 
     def solved(self) -> set[str]:
         """Return the exercises that the learner's own file has ever solved."""
-        query = (
-            "SELECT DISTINCT exercise FROM grading "
-            "WHERE solved AND own AND length(exercise) <= ? LIMIT ?"
-        )
-        return {str(row[0]) for row in self._read(query, (MAX_NAME_CHARS, MAX_ROWS))}
+        query = f"SELECT DISTINCT exercise FROM grading WHERE solved AND own AND {IS_NAMED} LIMIT ?"
+        return {str(row[0]) for row in self._read(query, (MAX_ROWS,))}
 
     def record(self, report: Report, source: str, own: bool) -> None:
         """Add a grading; ``own`` says whether it was of the learner's own file."""

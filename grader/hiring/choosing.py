@@ -78,6 +78,14 @@ def choose_files(
     return {name: chooser.choose(name, stubs.get(name, "")) for name in exercises}
 
 
+def is_chosen_by_name(
+    contents: Contents, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
+) -> bool:
+    """Return whether ``choose_files`` unpacks nothing and reads no file."""
+    chooser = _Chooser(contents, exercises, defines)
+    return not contents.archives and all(chooser.is_chosen_by_name(one) for one in exercises)
+
+
 class _Chooser:
     """Chooses among the files of one candidate."""
 
@@ -101,9 +109,9 @@ class _Chooser:
 
     def choose(self, exercise: str, stub: str) -> HandedFile:
         """Return the file of one exercise."""
-        named = [one for one in self._files if _name_contains(one.path, exercise)][:MAX_FILES_READ]
+        named = self._named(exercise)
         required_names = frozenset(self._defines.get(exercise, ()))
-        if not named and len(self._exercises) == len(self._files) == 1:
+        if not named and self._is_only_one:
             (only,) = self._files
             return _handed_file(only, [] if len(only.path.parts) == 1 else [_found_as(only)])
         if len(named) == 1 and not self._unclaimed:
@@ -122,6 +130,20 @@ class _Chooser:
         return _handed_file(
             possible_files[0], self._notes(possible_files, exercise, stub, required_names)
         )
+
+    def is_chosen_by_name(self, exercise: str) -> bool:
+        """Return whether ``choose`` reads no file."""
+        named = self._named(exercise)
+        is_plain = len(named) <= 1 and not self._unclaimed
+        return is_plain or (self._is_only_one and not named)
+
+    def _named(self, exercise: str) -> list[LazyFile]:
+        return [one for one in self._files if _name_contains(one.path, exercise)][:MAX_FILES_READ]
+
+    @property
+    def _is_only_one(self) -> bool:
+        """Whether one file was handed in for one exercise, whatever it is called."""
+        return len(self._exercises) == len(self._files) == 1
 
     def _rival(self, exercise: str, required_names: Set[str]) -> str:
         """Return another exercise that was sent and has one of ``required_names``; else empty.

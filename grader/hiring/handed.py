@@ -12,7 +12,7 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.hiring.archives import archive_contents
-from grader.hiring.choosing import HandedFile, choose_files
+from grader.hiring.choosing import HandedFile, choose_files, is_chosen_by_name
 from grader.hiring.files import (
     Contents,
     archive_ending,
@@ -21,7 +21,6 @@ from grader.hiring.files import (
     is_source_file,
     read_file,
 )
-from grader.hiring.lazy_file import own_stem
 from grader.outputs.sanitise import show_invisible
 from grader.submission import Submission, escape_undecodable, submission_of
 
@@ -53,7 +52,7 @@ def find_files(folder: Path, entries: Sequence[Path], sent: SentExercises) -> di
     try:
         is_archive = archive_ending(first.name) and not is_folder(first) and len(entries) == 1
         contents = None if is_archive else _contents_of(folder, entries)
-        if contents is not None and _is_chosen_by_name(contents, sent[0]):
+        if contents is not None and is_chosen_by_name(contents, *sent[:2]):
             return choose_files(contents, *sent)
         from grader.submission.bounded import run_bounded
 
@@ -70,13 +69,6 @@ def find_files(folder: Path, entries: Sequence[Path], sent: SentExercises) -> di
             escape_undecodable(first.name), bytes, show_invisible(escape_undecodable(problem))
         )
         return dict.fromkeys(sent[0], handed)
-
-
-def _is_chosen_by_name(contents: Contents, exercises: Sequence[str]) -> bool:
-    """Return whether nothing has to be unpacked, and no file has to be chosen by its content."""
-    names = [own_stem(path) for path in contents.files]
-    alone = len(names) == len({*names} & {*exercises})
-    return not contents.archives and (alone or not names or len(exercises) == len(names) == 1)
 
 
 class _ReadFile(NamedTuple):

@@ -70,12 +70,16 @@ class _Reader(StatementReader):
     def __init__(self, contract: Contract) -> None:
         super().__init__(contract)
         self._within: list[ast.AST] = []  # the functions that are being entered
+        self._entered: set[ast.AST] = set()  # the functions that were read
+        self._handed_on: frozenset[str] = frozenset()  # names that are read other than to call them
         self._left = Names()  # of the function that was left last
 
     def read_module(self, tree: ast.Module) -> list[Value]:
         """Return the values that leave the functions and classes of a module."""
+        self._handed_on = _names_handed_on(tree)
         self.read_all(tree.body)
         self.roots.clear()  # what a module does when it is run is no part of an answer
+        self._entered.clear()
         for one in ast.walk(tree):
             if isinstance(one, ast.ClassDef):
                 self._read_class(one)
@@ -85,6 +89,8 @@ class _Reader(StatementReader):
                 self._read_entry(known)
             elif isinstance(known, Value):
                 self.roots.append(known)
+        functions = [one for one in self.outermost.values() if isinstance(one, Function)]
+        self._read_handed_on(functions)
         return self.roots
 
     def _read_class(self, node: ast.ClassDef) -> None:
@@ -99,6 +105,16 @@ class _Reader(StatementReader):
             given = name in self.contract.defined or name.startswith("__")
             if given or (theirs and name == "forward"):
                 self._read_entry(Function(methods[name], self.outermost, own))
+        lambdas = [one for one in own_names.values() if isinstance(one, Function)]
+        mine = [*(one.node for one in lambdas), *methods.values()]
+        self._read_handed_on([Function(one, self.outermost, own) for one in mine])
+
+    def _read_handed_on(self, functions: Sequence[Function]) -> None:
+        """Read functions that may be called and were not: as ``_mix`` in ``forward = _mix``."""
+        for one in functions:
+            name = getattr(one.node, "name", "")  # a lambda has none
+            if one.node not in self._entered and (not name or name in self._handed_on):
+                self._read_entry(one)
 
     def _read_entry(self, function: Function) -> None:
         """Read a function that is called from outside, with what the contract gives it."""
@@ -118,6 +134,7 @@ class _Reader(StatementReader):
         names = Names(function.around)
         self._fill(names, function, given, named)
         before, self.returned = self.returned, []
+        self._entered.add(node)
         self._within.append(node)
         try:
             with self.within(names):
@@ -159,6 +176,19 @@ class _Reader(StatementReader):
             names[node.args.vararg.arg] = self.value("Tuple", given[len(wanted) :])
         names.update({one.arg: known for one, known in zip(wanted, given, strict=False)})
         names.update({name: known for name, known in named.items() if name in names})
+
+
+def _names_handed_on(tree: ast.AST) -> frozenset[str]:
+    """Return the names that stand for what they name, attributes, and texts that may be a name."""
+    called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
+    found = set()
+    for one in ast.walk(tree):
+        match one:
+            case ast.Name(id=name, ctx=ast.Load()) if id(one) not in called:
+                found.add(name)
+            case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Constant(value=str(name)):
+                found.add(name)
+    return frozenset(found)
 
 
 def _is_static(node: Definition) -> bool:

@@ -11,8 +11,9 @@ import tarfile
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from lzma import LZMAError
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import pytest
@@ -21,6 +22,7 @@ from grader.errors import GradeError
 from grader.hiring import archives, files
 from grader.hiring.batch import remaining_tasks, select_candidates
 from grader.hiring.candidates import Candidate, ListedPerson, find_candidates, read_names
+from grader.hiring.choosing import choose_files, is_chosen_by_name
 from grader.hiring.handed import MAX_TEXT_CHARS
 from tests.support.hostile import own_cost
 
@@ -308,6 +310,29 @@ def test_syntax_trees_of_many_files_are_kept_by_nobody(folder: Path) -> None:
     seconds, memory = own_cost(lambda: find_candidates(folder, BOTH, defines=DEFINES))
     assert memory < 20
     assert seconds < 1
+
+
+@pytest.mark.parametrize(
+    ("names", "by_name"),
+    [
+        (["exercise3.py", "bug7.py"], True),
+        (["bug7.py"], True),
+        (["ann_exercise3.py"], True),
+        (["exercise3_1001_2_bug7.py", "bug7_1001_3_exercise3.py"], False),  # each in both
+        (["exercise3.py", "notes.py"], False),
+        (["exercise3.py", "deeper/exercise3.py"], False),
+    ],
+)
+def test_no_file_of_many_is_parsed_in_the_trusted_process(names: list[str], by_name: bool) -> None:
+    def parsed(size: int) -> bytes:
+        raise AssertionError("a file was read")
+
+    contents = files.Contents()
+    for name in names:
+        contents.add(PurePosixPath(name), parsed)
+    assert is_chosen_by_name(contents, BOTH, DEFINES) == by_name
+    with nullcontext() if by_name else pytest.raises(AssertionError):
+        choose_files(contents, BOTH, DEFINES, {})
 
 
 def test_bomb_is_read_no_further_than_a_file_may_be(folder: Path) -> None:

@@ -123,6 +123,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     if any(diagnosed.mistakes) and not session.budget.judging_is_over:
         diagnosed = diagnosed.with_following(runner, exercise, sandbox.stop, seed, device)
     runner.let_go()
+    sandbox.wait_for_ends()
     problem, line = _problem(session, options.timeout)
     if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
         problem = (

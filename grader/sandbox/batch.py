@@ -81,6 +81,11 @@ class RequestBatch:
             self._groups.append(alone)
         self._groups.append(len(self._waiting) - before)
 
+    def pack(self) -> None:
+        """Pack the tensors of all planned steps now, not only as they are sent."""
+        for pending, _ in self._waiting:
+            _ = pending.outgoing.packed
+
     def send(self, meanwhile: Callable[[], object] | None = None) -> None:
         """Send all planned steps. After a step that failed, the rest of its group is not tried.
 

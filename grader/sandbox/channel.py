@@ -6,7 +6,8 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import TypeVar
 
 from torch import Tensor
 
@@ -16,14 +17,15 @@ from grader.sandbox.replies import StepAnswer, read_reply
 from grader.sandbox.workers import WorkerProcess
 from grader.submission import SourceProblem
 from grader.wire import packing
-from grader.wire.messages import Backward, Call, Operation, Request, Step
+from grader.wire.messages import Backward, Call, Operation, Request, Step, TensorSpec
 
 _T = TypeVar("_T")
 
 TENSOR_OBJECT_BYTES = 1024  # that a tensor takes beside its numbers
 
 
-class OutgoingStep(NamedTuple):
+@dataclass
+class OutgoingStep:
     """A step to be sent.
 
     Attributes:
@@ -34,6 +36,11 @@ class OutgoingStep(NamedTuple):
     operation: Operation
     tensors: Sequence[Tensor] = ()
     seed: int | None = None
+
+    @cached_property
+    def packed(self) -> tuple[list[TensorSpec], bytes]:
+        """The specs and the bytes of the tensors."""
+        return packing.dump_tensors(list(self.tensors), strided=True)
 
 
 class ExchangeMemory:
@@ -180,7 +187,7 @@ class Channel:
         """
         packed, parts = [], []
         for outgoing in steps:
-            specs, body = packing.dump_tensors(list(outgoing.tensors), strided=True)
+            specs, body = outgoing.packed
             seed = next(self._seeds, None) if outgoing.seed is None else outgoing.seed
             packed.append(Step(outgoing.operation, specs, len(body), seed))
             parts.append(body)

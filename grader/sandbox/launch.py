@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
+import shutil
+import signal
 import site
 import socket
 import subprocess
@@ -76,3 +79,24 @@ def driver_folders() -> list[str]:
     lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     found = [Path(line.split(maxsplit=5)[5]) for line in lines if "/libcuda.so" in line]
     return sorted({str(path.parent) for path in found})
+
+
+class SpawnedProcess:
+    """The process of a worker that was spawned, not forked by a zygote."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    def begin_end(self) -> None:
+        """Kill the process as ``end`` does, which has to wait for it."""
+        self.end()
+
+    def end(self) -> int:
+        """Kill the process and its group, and remove its folder; return its wait status."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        code = self._process.wait()
+        for folder in Path(tempfile.gettempdir()).glob(f"grade-{self._process.pid}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        return -code if code < 0 else code << 8

@@ -23,7 +23,7 @@ from grader.sandbox import launch
 from grader.sandbox.clock import POLL_INTERVAL_S
 from grader.sandbox.gpu import first_gpu
 from grader.sandbox.wall_check import try_walls
-from grader.sandbox.workers import Process, SpawnedProcess, Stopped, WorkerProcess
+from grader.sandbox.workers import Process, Stopped, WorkerProcess
 from grader.wire import frames, greetings
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
@@ -71,6 +71,7 @@ class Sandbox:
         self.spawns = spawn
         self.stop = threading.Event()  # when set, the grading under way ends with ``Stopped``
         self._lock = threading.Lock()
+        self._unread_ends = 0  # answers of the zygote on workers that nobody waits for
         self.open_walls: list[str] = []  # what a canary could do at the level in force
         self.tasks = 0  # processes and threads of a worker; 0 where only memory bounds them
         self._offer = ""  # the level that the zygote offers and the canary is to try
@@ -190,6 +191,11 @@ class Sandbox:
         if self._spare is None and self.isolation:
             self._spare = WorkerProcess(self._start_worker, self.stop)
 
+    def wait_for_ends(self) -> None:
+        """Wait until nothing is left of the workers that were let go."""
+        with self._lock:
+            self._read_ends()
+
     def close(self) -> None:
         """End the zygote, which ends the workers that it forked."""
         spare, self._spare = self._spare, None
@@ -206,12 +212,13 @@ class Sandbox:
 
     def _start_zygote(self) -> None:
         self._control, theirs = socket.socketpair()
+        self._unread_ends = 0
         with theirs:
             self._zygote = launch.start(theirs, self._confinement)
 
     def _start_worker(self, theirs: socket.socket, pipe: int) -> Process:
         if self.spawns:
-            return SpawnedProcess(launch.start(theirs, self._confinement, stdout=pipe))
+            return launch.SpawnedProcess(launch.start(theirs, self._confinement, stdout=pipe))
         forked = self._ask(b"fork", [theirs.fileno(), pipe], greetings.Forked)
         if forked.refused:
             raise GraderFault(f"no worker can be started: {forked.refused}")
@@ -219,11 +226,25 @@ class Sandbox:
 
     def _ask(self, message: bytes, descriptors: list[int], answer: type[_T]) -> _T:
         with self._lock:
-            try:
-                socket.send_fds(self._control, [message], descriptors)
-            except OSError:
-                raise _zygote_gone() from None
+            self._tell(message, descriptors)
+            self._read_ends()
             return self._receive(answer)
+
+    def _begin_end(self, pid: int) -> None:
+        with self._lock:
+            self._tell(f"end {pid}".encode(), [])
+            self._unread_ends += 1
+
+    def _read_ends(self) -> None:
+        while self._unread_ends:
+            self._receive(greetings.Ended)
+            self._unread_ends -= 1
+
+    def _tell(self, message: bytes, descriptors: list[int]) -> None:
+        try:
+            socket.send_fds(self._control, [message.ljust(greetings.MESSAGE_BYTES)], descriptors)
+        except OSError:
+            raise _zygote_gone() from None
 
     def _receive(self, answer: type[_T]) -> _T:
         def receive(count: int) -> bytes:
@@ -255,3 +276,6 @@ class _ForkedProcess:
 
     def end(self) -> int:
         return self._sandbox._ask(f"end {self.pid}".encode(), [], greetings.Ended).status
+
+    def begin_end(self) -> None:
+        self._sandbox._begin_end(self.pid)

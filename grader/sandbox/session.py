@@ -264,7 +264,7 @@ class Session:
     def close(self) -> None:
         """End the worker, and free the exchanges of all checks."""
         if self._channel is not None:
-            self._channel.worker.kill()
+            self._channel.worker.let_go()
         for exchanges in self.exchanges_by_check:
             for answer in (one for exchange in exchanges for one in exchange.answers):
                 if isinstance(answer, Exception):

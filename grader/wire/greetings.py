@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+MESSAGE_BYTES = 16  # of each request to a zygote, padded, so that no two are taken for one
+
 
 class Greeting(msgspec.Struct):
     """A worker's first message, sent before it has seen a line of the submission.

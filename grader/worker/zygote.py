@@ -81,10 +81,10 @@ class Zygote:
             and not select.select([self.control], [], [], REMOVAL_POLL_INTERVAL_S)[0]
         ):
             self.remover.go_on(0.0)
-        message, descriptors, _, _ = socket.recv_fds(self.control, 64, 2)
+        message, descriptors, _, _ = socket.recv_fds(self.control, greetings.MESSAGE_BYTES, 2)
         if not message:
             return False
-        operation, _, argument = message.decode().partition(" ")
+        operation, _, argument = message.decode().strip().partition(" ")
         if operation == "fork":
             self._fork(descriptors)
         elif operation == "end":

@@ -48,6 +48,7 @@ TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspe
 MAX_WRONG_PER_GRADIENT = 5
 MIN_FAILURES = 3  # what fewer situations have in common may be chance
 MAX_RARE_SHARE = 1 / 8  # of all situations, of which no claim of its own says what is wrong
+MAX_PLAIN_T = 4  # positions, as any sequence has: what fails there is not about length
 LONG_LENGTH = 100  # positions, above which a sequence is long
 CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
@@ -201,10 +202,11 @@ def _candidates(
         if plain & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
         if condition.factor == "T":
-            longest = max(one.situation.sizes.T for one in failed)
+            lengths = [one.situation.sizes.T for one in failed]
+            longest = max(lengths)
             if longest <= 2:
                 names = names[-1:]
-            elif longest <= SHORT_T:
+            elif longest <= SHORT_T or min(lengths) <= MAX_PLAIN_T:
                 names = ()  # long sequences have nothing to do with it
             else:
                 names = names[:-1]

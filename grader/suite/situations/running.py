@@ -140,6 +140,7 @@ class SituationRunner:
             ahead += self._next()
         for one in sent:
             one.run.prepare()
+        self._harness.batch.pack()
 
     def _judge(self) -> None:
         outcomes = [one.run.outcome() for one in self._unjudged]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from grader.attention.situations.masks import cancelling_numbers
 from grader.suite.compare import (
     expect,
     expect_close,
@@ -22,6 +23,7 @@ from grader.suite.marks import needs, points
 
 INPUT_NAMES = ("x", "memory", "memory_mask")
 LOUD = 1e6  # far above the numbers in a token, so that even a millionth of it shows
+LARGE = 3000  # times x: with padding that is loud, scores of some 1e10
 LONG_S = 257
 TINY = 1e-60  # is 0 in every dtype but float64
 
@@ -41,12 +43,16 @@ def padding_has_no_influence(harness: Harness) -> None:
         memory[hidden] = number
     signs = every["memory"].clone()
     signs[hidden] = signs[hidden].sign() * LOUD
-    first, *others = harness.module().calls(
-        [every, *({**every, "memory": memory} for memory in (*loud, signs))]
-    )
+    memories = (every["memory"], *loud, signs)
+    module = harness.module()
+    pairs = [
+        module.calls([{**every, "x": every["x"] * size, "memory": one} for one in memories])
+        for size in (1, LARGE)
+    ]
     harness.ask()
-    for other in others:
-        expect_close(other.out, first.out, "output for other numbers in the padding")
+    for first, *others in pairs:
+        for other in others:
+            expect_close(other.out, first.out, "output for other numbers in the padding")
 
 
 @points(2)
@@ -144,7 +150,7 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
     mask = every["memory_mask"].cpu()
     forms = harness.contract.inputs["memory_mask"].forms.values()
     written = [write(harness.draw, mask) for _ in range(3) for write in forms]
-    written.append(mask.double() * TINY)
+    written += [mask.double() * TINY, mask.double() * cancelling_numbers(mask)]
     masks = [mask, *written]
     planned = []
     for dtype in (torch.float32, torch.bfloat16):

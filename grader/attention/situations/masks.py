@@ -21,6 +21,7 @@ HALF_DTYPES = (torch.float16, torch.bfloat16)
 LARGE_BY_DTYPE = {  # numbers that the next narrower type takes for 0, or does not hold
     torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
 }  # fmt: skip
+CANCELLING = (-0.5, -1)  # negative numbers that get other signs, so that they add up to 0
 TINY_BY_DTYPE = {
     torch.float64: 1e-60,
     torch.float32: 1e-40,
@@ -133,12 +134,25 @@ def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
     some = {"another int": OTHER_INT_DTYPES, "a half float": HALF_DTYPES}.get(kind)
     dtype = some[draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
     if row["numbers in the mask"] != "mixed":
-        return chosen.to(dtype) * torch.tensor(_number(draw, row, dtype), dtype=dtype)
+        number = _number(draw, row, dtype)
+        sign = cancelling_numbers(chosen) if number in CANCELLING else 1
+        return chosen.to(dtype) * sign * torch.tensor(number, dtype=dtype)
     kinds = [_number(draw, {"numbers in the mask": one}, dtype) for one in MIXED_KINDS]
     kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
     each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
     places = draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
     return torch.where(chosen, each[places], torch.zeros((), dtype=dtype))
+
+
+def cancelling_numbers(chosen: Tensor) -> Tensor:
+    """Return numbers from -2 to 1 that add up to 0 over the visible keys of a row, if not just one.
+
+    A mask of such numbers shows who takes a sum of 0 for a row where nothing is visible.
+    """
+    order = torch.atleast_1d(chosen).cumsum(-1)  # 1 for the first visible key, 2 for the second
+    count = order[..., -1:]
+    numbers = 2 * (order % 2) - 1 - (order == 2).long() * (count % 2)
+    return numbers.view(chosen.shape).to(torch.int8)
 
 
 def _number(draw: Draw, row: Row, dtype: torch.dtype) -> float:
@@ -147,8 +161,8 @@ def _number(draw: Draw, row: Row, dtype: torch.dtype) -> float:
             return TINY_BY_DTYPE.get(dtype, 1e-30) if dtype.is_floating_point else 1
         case "negative":
             if dtype.is_floating_point:
-                return (-0.5, torch.finfo(dtype).min)[draw.integer(0, 1)]
-            return 128 if dtype == torch.uint8 else -1
+                return (CANCELLING[0], torch.finfo(dtype).min)[draw.integer(0, 1)]
+            return 128 if dtype == torch.uint8 else CANCELLING[1]
         case "large":
             return LARGE_BY_DTYPE.get(dtype, 1e4)
     return 1

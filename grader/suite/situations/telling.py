@@ -47,7 +47,8 @@ USUAL = USUAL_SIZES | {"gradients": "wanted", GRADIENT_WAY.name: OF_THE_SUM}
 USUAL_TRAINING = {**USUAL_SIZES, **WITH_GRADIENTS, "T": "16", "mode": DROPPING_NOTHING}
 REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}
 LARGE = {
-    **WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "S": "as T", "B": "16", "width": "odd",
+    **WITH_GRADIENTS, "x": OVERFLOWING, "memory": OVERFLOWING,
+    "T": "about 32", "S": "as T", "B": "16", "width": "odd",
 }  # fmt: skip
 
 

@@ -121,6 +121,20 @@ test_missing_bias_is_found = finds(
 test_detached_weights_are_found = finds(
     "weights, v)", "weights.detach(), v)", "The output is right, but it never learns."
 )
+test_detached_layer_is_found = finds(
+    "p = self.proj(x)",
+    "p = torch.nn.functional.linear(x, self.proj.weight.detach(), self.proj.bias.detach())",
+    "Only what comes before this layer learns.",
+)
+test_detached_input_is_found = finds(
+    "p = self.proj(x)", "p = self.proj(x.detach())", "Nothing that comes before this layer learns."
+)
+test_batch_taken_for_one_sequence_is_found = finds(
+    "        C = x.size(-1)\n",
+    "        return self.attend(x.reshape(1, -1, x.size(-1))).view_as(x)\n\n"
+    "    def attend(self, x):\n        C = x.size(-1)\n",
+    "With a batch of one it is the same.",
+)
 
 
 @points(3)

@@ -44,6 +44,7 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual lengths
 SURE = 1000  # positions whose angles float32 knows to a ten thousandth
 LOUD = 1e6
+LARGE = 3000  # times x: with padding that is loud, scores of some 1e10
 EXACT = 1e-10  # in float64
 NEARLY_EXACT = 1e-8  # in float64, at large angles
 LONG = (Sizes(B=1, T=257, S=257, C=8, H=2, G=1), Sizes(B=2, T=2, S=257, C=8, H=2, G=2))
@@ -464,11 +465,16 @@ def test_padding_has_no_influence(harness: Harness) -> None:
         others.append(other)
     for far in (-77, -1000, -100_000):
         others.append({**given, "places": torch.where(gone, far, given["places"])})
-    first, *calls = harness.module(ROWS).calls([given, *others])
+    large = [{**one, "x": one["x"] * LARGE} for one in (given, *others[1:3])]
+    module = harness.module(ROWS)
+    first, *calls = module.calls([given, *others])
+    first_large, *calls_large = module.calls(large)
     harness.ask()
     expect_close(first.out, first.expected, "output beside padding")
     for call in calls:
         expect_close(call.out, first.out, "output for other numbers in the padding")
+    for call in calls_large:
+        expect_close(call.out, first_large.out, "output for large numbers in the padding")
 
 
 @points(2)

@@ -348,8 +348,9 @@ test_o_proj_mixes_the_concatenated_heads = attention.output_mixes_the_heads("o_p
 def test_values_are_not_rotated(harness: Harness) -> None:
     """With all queries at zero, the output is the mean of the values, whatever the positions."""
     weights = plain.plain_weights(harness.weights(harness.sizes))
-    module, every = harness.module(weights=weights), harness.every_input()
-    calls = module.calls([*every, {**every[0], "positions": every[0]["positions"] * 7}])
+    module, inputs = harness.module(weights=weights), harness.inputs()
+    places = torch.arange(harness.sizes.T).expand(inputs["positions"].shape)  # without padding
+    calls = module.calls([{**inputs, "positions": places * step + 5} for step in (1, 7)])
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected, "output at uniform weights")

@@ -74,7 +74,7 @@ class InProcessWorker:
         """Return an empty string: what the module prints is not looked at."""
         return ""
 
-    def kill(self) -> None:
+    def let_go(self) -> None:
         """Drop everything that the worker holds."""
         self._handler = _BoundedHandler()
 

@@ -123,7 +123,8 @@ def judge(
     rare: set[str] = set()
     by_factor = CLAIMS_BY_FACTOR | further.by_factor
     # A level of these that all failures share may tell the claim.
-    telling = {"dtype", *by_factor} - {*SIZE_FACTORS}
+    layouts = {name for one in outcomes for name in one.row if _is_layout(name)}
+    telling = {"dtype", *by_factor, *layouts} - {*SIZE_FACTORS}
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     known = [one for one in outcomes if one.is_known]
@@ -197,7 +198,7 @@ def _candidates(
         v for o in failed for v in o.row.values()
     }
     for condition in where or ():
-        is_layout = condition.factor.startswith(layout_factor_name(""))
+        is_layout = _is_layout(condition.factor)
         names = LAYOUT_CLAIMS if is_layout else by_factor.get(condition.factor, ())
         if plain & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
@@ -210,6 +211,8 @@ def _candidates(
                 names = ()  # long sequences have nothing to do with it
             else:
                 names = names[:-1]
+        if condition.factor == "B" and any(one.situation.sizes.B > 1 for one in failed):
+            names = ()  # a single sequence has nothing to do with it
         found += names
         if condition.factor == "dtype":
             found += [
@@ -219,6 +222,10 @@ def _candidates(
             ]
     about = [one.situation.further_claims for one in failed]
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
+
+
+def _is_layout(factor: str) -> bool:
+    return factor.startswith(layout_factor_name(""))
 
 
 def _reason(

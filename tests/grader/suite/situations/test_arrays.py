@@ -194,6 +194,27 @@ def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
     assert list(told) == [claim]
 
 
+def expanded(layout: str, B: int) -> list[Tried]:
+    row = {"T": "any", "B": "any", "layout of x": layout}
+    return [Tried(row, Sizes(B=B, T=T, C=3), size=T) for T in (2, 5, 17, 129, 257)]
+
+
+def test_what_a_size_says_nothing_of_is_told_of_a_layout_or_of_no_claim() -> None:
+    """A softmax over the queries, wrong wherever T is 2 or more, was told of long sequences."""
+    claims = frozenset(
+        {"handles_a_long_sequence", "handles_a_single_token", "handles_non_contiguous_input"}
+    )
+
+    def told(wrong: list[Tried], right: list[Tried]) -> list[str]:
+        failed = [SituationOutcome(one, Aspect.VALUE, AssertionError()) for one in wrong]
+        return list(judge([*failed, *map(SituationOutcome, right)], claims).failures)
+
+    assert told([one for one in ALL if one.sizes.T > 1], ALL[:2]) == ["matches_the_formula"]
+    assert told(expanded("contiguous", 3), expanded("contiguous", 1)) == ["matches_the_formula"]
+    few, others = expanded("expanded", 2), expanded("contiguous", 2) * 5
+    assert told(few, [*others, few[0]]) == ["handles_non_contiguous_input"]
+
+
 @pytest.mark.parametrize(
     ("T", "claim"), [(1, "handles_a_single_token"), (5, "matches_the_formula")]
 )

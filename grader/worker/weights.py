@@ -42,4 +42,4 @@ def lend_weights(
 def _fill(own: dict[str, Tensor], given: dict[str, Tensor]) -> None:
     with no_grad():
         for name, value in given.items():
-            own[name].copy_(value)  # in place, as optimisers do
+            own[name].data.copy_(value)  # in place, as some optimisers do, unseen by `_version`

@@ -29,7 +29,7 @@ from grader.diagnosis.catalogue import Explanation, KnownMistake, Mistake
 from grader.diagnosis.crashes import explain_exception
 from grader.diagnosis.nans import first_nan
 from grader.diagnosis.replay import CheckExchanges
-from grader.diagnosis.words import BEGINNING_MODULE
+from grader.diagnosis.words import BEGINNING_MODULE, beside_others
 from grader.kit import Exercise
 from grader.records import Cause, CheckResult, Explain, Verdict
 from grader.sandbox.errors import SubmissionError
@@ -91,6 +91,9 @@ class DiagnosedChecks:
             planted = [*(found.planted or sets[0][:1]), *sets[0][1:]]
             again = checks_that_follow(self.checks, planted, *where)
             follows = max(follows, again, key=len)
+        others = [check for check in self.checks if check.name not in follows]
+        if not found.sets and any(check.difference is not None for check in others):
+            cause = replace(cause, says=beside_others(cause.says))
         return DiagnosedChecks(self.checks, replace(cause, follows=follows), sets)
 
     def _more_may_be_found(self, follows: Collection[str]) -> bool:

@@ -14,6 +14,7 @@ BEGINNING_BY_PART = {
     "mask": "Your output is right without a mask, but with one it is exactly what comes out",
     "drop": "Your output is right without dropout, but with it exactly what comes out",
 }
+BEGINNING_BESIDE = "Where nothing else is wrong, your output is exactly what comes out"
 BEGINNING_NOT_OUTPUT = "Your output is right, and what else is wrong is exactly what comes out"
 BEGINNING_EXCEPTIONS = (
     "Your output is right wherever there is one, and exceptions are raised exactly as they are"
@@ -71,6 +72,14 @@ def describe_mistakes(
     if right_anyway:
         text += f" This is right nonetheless: {', '.join(right_anyway)}."
     return text
+
+
+def beside_others(says: str) -> str:
+    """Return what ``describe_mistakes`` said without its claim that all else is right."""
+    for beginning in (BEGINNING_BY_PART["mask"], BEGINNING_BY_PART["drop"], BEGINNING_OUTPUT):
+        if says.startswith(beginning):
+            return BEGINNING_BESIDE + says.removeprefix(beginning)
+    return says
 
 
 def reasons(mistakes: Sequence[KnownMistake]) -> str:

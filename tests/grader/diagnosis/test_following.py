@@ -80,6 +80,23 @@ def test_what_another_fault_breaks_does_not_follow(sandbox: Sandbox) -> None:
     assert text.index(SAYS) < text.index("`x` was changed in place by the call")
 
 
+def test_what_another_fault_makes_wrong_is_not_said_to_be_right(sandbox: Sandbox) -> None:
+    """Dropout that never rescales was told as all, beside a mask whose negative numbers hide."""
+    exercise = KIT.find("exercise4")
+    text = exercise.solution.read_text(encoding="utf-8")
+    for old, new in (
+        ("attention_mask == 0", "attention_mask <= 0"),
+        ("(scores.softmax(dim=-1))", "(scores.softmax(dim=-1) * (1 - self.training * rate))"),
+        ("weights = self", "rate = self.dropout.p\n        weights = self"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    report = grade(Submission(Path("mine.py"), text), exercise, Options(7, "cpu"), sandbox)
+    assert report.diagnosis == (("dropout-not-rescaled",),)
+    assert report.cause is not None
+    assert report.cause.says.startswith("Where nothing else is wrong, your output is exactly")
+
+
 def test_report_begins_with_the_cause_and_counts_what_follows(unscaled: Report) -> None:
     lines = shown(unscaled).splitlines()
     assert lines[1].strip() == SAYS

@@ -66,7 +66,7 @@ def _run(kit: Kit, known: Interview | None) -> int:
     current = known or interviews.read_record(kit.home)
     echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
     for exercise in kit.exercises:
-        click.echo(f"  {own_path(exercise)}  {say(exercise.title)}")
+        echo(f"  {own_path(exercise)}  {say(exercise.title)}")
     echo("write them; then, in that folder: `grade interview submit`")
     if not sys.stdout.isatty():
         echo(f"time is up at {current.deadline.astimezone():%H:%M:%S}")

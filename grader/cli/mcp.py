@@ -23,6 +23,7 @@ from grader.cli.options import (
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import load_kit
+from grader.outputs.sanitise import clean
 from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.wire.levels import limits_for
@@ -88,7 +89,7 @@ def _print_config(kit_path: Path | None, explain: Explain | None) -> None:
     words = [*_command(), "mcp", "--kit", str(home)]
     words += ["--explain", explain] if explain else []
     for editor, lines in config_lines(words).items():
-        click.echo("\n".join([editor, *(f"  {line}" for line in lines)]))
+        click.echo("\n".join([editor, *(f"  {clean(line)}" for line in lines)]))
 
 
 def _command() -> list[str]:

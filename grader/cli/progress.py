@@ -115,13 +115,14 @@ def diff(name: str, kit_path: Path | None) -> None:
     except UnicodeDecodeError as error:
         raise GradeError(f"`{exercise.file}` cannot be read: {error}") from None
     last = graded[-1]
-    if max(before.count("\n"), now.count("\n")) > MAX_DIFF_LINES:
+    graded_lines, lines_now = before.splitlines(), now.splitlines()
+    if max(len(graded_lines), len(lines_now)) > MAX_DIFF_LINES:
         raise GradeError(
             f"`{exercise.file}` has more than {MAX_DIFF_LINES:,} lines, too many to compare here"
         )
     lines = difflib.unified_diff(
-        before.splitlines(),
-        now.splitlines(),
+        graded_lines,
+        lines_now,
         f"{exercise.file.name}, graded {last.started}: {last.earned} / {last.possible}",
         f"{exercise.file.name}, now",
         lineterm="",

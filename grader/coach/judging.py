@@ -84,7 +84,7 @@ class GradingTools:
             kit = self._rules.kit_for_help()
             chosen = kit.find(exercise)
             submission = _submission(f"{chosen.name}.py", source)
-            depth = self._rules.depth(chosen, kit, explain, source)
+            depth = self._rules.depth(chosen, kit, explain, submission.source)
             report = await self._bench.grade(
                 chosen, submission, depth, client_progress(ctx), confined=True
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from grader.records import Explain
 DEPTHS = list(Explain)  # each tells more than those before it
 LEAST_TELLING_DEPTH = Explain.QUESTION  # the lowest depth that tells something
 MAX_UNFINISHED = 10  # interviews that were begun and not handed in, whose manifests are read
-PARENT_GLOBS = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been run
+MAX_DEPTH = 3  # folders, below that of the stubs, in which `grade interview` may have begun one
+MAX_ENTRIES = 50_000  # of folders that are searched for interviews
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,8 @@ def _interviews(here: Kit) -> Iterator[Kit]:
     """
     home, unfinished = here.home.resolve(), 0
     for parent in {home, Path.cwd()}:
-        depths = PARENT_GLOBS if parent == home else PARENT_GLOBS[:1]
-        found = [folder for depth in depths for folder in parent.glob(f"{depth}{FOLDER_PREFIX}*")]
-        for folder in sorted(found):
+        found = _folders_in(parent, MAX_DEPTH if parent == home else 1)
+        for folder in sorted(one for one in found if one.name.startswith(FOLDER_PREFIX)):
             if not (folder / "exercises" / MANIFEST).is_file() or _handed_in(folder):
                 continue
             unfinished += 1
@@ -148,6 +149,31 @@ def _interviews(here: Kit) -> Iterator[Kit]:
                 )
             if read_manifest(folder).kit.interview:
                 yield load_kit(folder)
+
+
+def _folders_in(parent: Path, depth: int) -> list[Path]:
+    """Return the folders in a folder, so many levels deep, but none that a link leads to.
+
+    Raises:
+        GradeError: There is more in them than is looked at.
+    """
+    found, level, left = list[Path](), [parent], MAX_ENTRIES
+    for _ in range(depth):
+        below = list[Path]()
+        for folder in level:
+            with suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        raise GradeError(
+                            f"`{parent}` holds more than {MAX_ENTRIES:,} files and folders in its "
+                            "upper levels: use a folder of its own"
+                        )
+                    if entry.is_dir(follow_symlinks=False):
+                        below.append(Path(entry.path))
+        found += below
+        level = below
+    return found
 
 
 def _handed_in(folder: Path) -> bool:

@@ -8,6 +8,7 @@ finding the mistake is the task, it names no mistake.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -92,11 +93,16 @@ class ShownFeedback:
         return [text for text in said if text]
 
     def _raised(self, check: CheckResult) -> str:
-        """Return an exception's type and line, without its text, which may hold drawn values."""
+        """Return an exception's type and line, without its text, which may hold drawn values.
+
+        Nor is a type told that the file may have named itself.
+        """
         fault = check.fault
         if fault is None or not fault.frames or check.verdict is not Verdict.ERROR:
             return ""
-        return f"`{fault.type}` in line {fault.frames[-1].line}"
+        is_known = fault.type in dir(builtins)
+        kind = f"`{fault.type}`" if is_known else "an exception"
+        return f"{kind} in line {fault.frames[-1].line}"
 
 
 def feedback_page(

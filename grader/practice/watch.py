@@ -71,7 +71,8 @@ class Watch:
         self._grader = grader
         self._turn_to_and_grade(self._exercise)
         while True:
-            self._draw()
+            if self._events.empty():  # else what is drawn would be out of date at once
+                self._draw()
             event = self._wait()
             if isinstance(event, KeyPressed) and event.name == "q":
                 return

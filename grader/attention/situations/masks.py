@@ -151,7 +151,7 @@ def cancelling_numbers(chosen: Tensor) -> Tensor:
     """
     order = torch.atleast_1d(chosen).cumsum(-1)  # 1 for the first visible key, 2 for the second
     count = order[..., -1:]
-    numbers = 2 * (order % 2) - 1 - (order == 2).long() * (count % 2)
+    numbers: Tensor = 2 * (order % 2) - 1 - (order == 2).long() * (count % 2)
     return numbers.view(chosen.shape).to(torch.int8)
 
 

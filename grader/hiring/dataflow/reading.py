@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from grader.hiring.dataflow.values import (
 
 MAX_CALLS = 8  # of functions within one another that are followed
 MAX_DECORATORS = 10  # that are looked at
+RUNS_TEXTS = {"exec", "eval", "compile"}
+DEFINES = re.compile(r"^\s*(?:def|class)\s", re.MULTILINE)
 DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
 
 __all__ = ["Operation", "TooMuch", "operations_in", "read_operations"]
@@ -76,6 +79,7 @@ class _Reader(StatementReader):
 
     def read_module(self, tree: ast.Module) -> list[Value]:
         """Return the values that leave the functions and classes of a module."""
+        tree = _with_texts_that_run(tree)
         self._handed_on = _names_handed_on(tree)
         self.read_all(tree.body)
         self.roots.clear()  # what a module does when it is run is no part of an answer
@@ -90,7 +94,7 @@ class _Reader(StatementReader):
             elif isinstance(known, Value):
                 self.roots.append(known)
         functions = [one for one in self.outermost.values() if isinstance(one, Function)]
-        self._read_handed_on(functions)
+        self._read_left([one for one in functions if self._is_handed_on(one.node)])
         return self.roots
 
     def _read_class(self, node: ast.ClassDef) -> None:
@@ -107,14 +111,19 @@ class _Reader(StatementReader):
                 self._read_entry(Function(methods[name], self.outermost, own))
         lambdas = [one for one in own_names.values() if isinstance(one, Function)]
         mine = [*(one.node for one in lambdas), *methods.values()]
-        self._read_handed_on([Function(one, self.outermost, own) for one in mine])
+        self._read_left([Function(one, self.outermost, own) for one in mine])
 
-    def _read_handed_on(self, functions: Sequence[Function]) -> None:
+    def _read_left(self, functions: Sequence[Function]) -> None:
         """Read functions that may be called and were not: as ``_mix`` in ``forward = _mix``."""
         for one in functions:
-            name = getattr(one.node, "name", "")  # a lambda has none
-            if one.node not in self._entered and (not name or name in self._handed_on):
+            if one.node not in self._entered:
                 self._read_entry(one)
+
+    def _is_handed_on(self, node: Definition) -> bool:
+        """Return whether a function of the module is named other than to call it."""
+        if isinstance(node, ast.Lambda):
+            return True
+        return bool(node.decorator_list) or node.name in self._handed_on
 
     def _read_entry(self, function: Function) -> None:
         """Read a function that is called from outside, with what the contract gives it."""
@@ -176,6 +185,16 @@ class _Reader(StatementReader):
             names[node.args.vararg.arg] = self.value("Tuple", given[len(wanted) :])
         names.update({one.arg: known for one, known in zip(wanted, given, strict=False)})
         names.update({name: known for name, known in named.items() if name in names})
+
+
+def _with_texts_that_run(tree: ast.Module) -> ast.Module:
+    """Return a module with the statements that it has in texts, where ``exec`` may run these."""
+    nodes = [*ast.walk(tree)]
+    if not any(isinstance(one, ast.Name) and one.id in RUNS_TEXTS for one in nodes):
+        return tree
+    texts = [one.value for one in nodes if isinstance(one, ast.Constant)]
+    run = [text for text in texts if isinstance(text, str) and DEFINES.search(text)]
+    return ast.Module([*tree.body, *(one for text in run for one in parse_most(text).body)], [])
 
 
 def _names_handed_on(tree: ast.AST) -> frozenset[str]:

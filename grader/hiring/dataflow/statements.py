@@ -191,6 +191,26 @@ class StatementReader(ExpressionReader):
         handled = [one for handler in node.handlers for one in handler.body]
         self.read_all([*node.body, *handled, *node.orelse, *node.finalbody])
 
+    _read_TryStar = _read_Try
+    _read_AsyncFor, _read_AsyncWith = _read_For, _read_With
+
     def _read_Match(self, node: ast.Match) -> None:
-        self.roots.append(self.value("match", [self.read(node.subject)], node.subject))
-        self.read_all([one for case in node.cases for one in case.body])
+        subject = self.read(node.subject)
+        self.roots.append(self.value("match", [subject], node.subject))
+        for case in node.cases:
+            for one in ast.walk(case.pattern):
+                if isinstance(one, ast.MatchAs | ast.MatchStar) and one.name is not None:
+                    self.names[one.name] = subject
+            self.read_all(case.body)
+
+    def _read_Nonlocal(self, node: ast.Nonlocal | ast.Global) -> None:
+        """Let names of a function be those of what is around it."""
+        self.names.outer.update(node.names)
+
+    _read_Global = _read_Nonlocal
+
+    def _read_Yield(self, node: ast.Yield) -> Known:
+        """Let what a generator yields be what it returns."""
+        given = self.value("None") if node.value is None else self.as_value(self.read(node.value))
+        self.returned.append(given)
+        return given

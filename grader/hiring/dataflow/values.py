@@ -52,6 +52,17 @@ class Names(dict[str, "Known"]):
     def __init__(self, around: Names | None = None) -> None:
         super().__init__()
         self.around = around
+        self.outer: set[str] = set()  # names that are those of what is around, as a function says
+
+    def __setitem__(self, name: str, known: Known) -> None:
+        """Let a name stand for something: here, or where it was first."""
+        if name in self.outer and self.around is not None:
+            outer = self.around
+            while name not in outer and outer.around is not None:
+                outer = outer.around
+            outer[name] = known
+        else:
+            super().__setitem__(name, known)
 
     def find(self, name: str) -> Known | None:
         """Return what a name stands for; None if nobody has said."""

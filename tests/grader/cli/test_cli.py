@@ -125,8 +125,9 @@ def test_progress_and_diff_look_back(grade: Grade) -> None:
     assert "-    raise NotImplementedError" in out
     assert "graded 20" in out
     solved = mine.read_bytes()
-    mine.write_bytes(b"a\nb\n" * 1_001)
-    assert "more than 2,000 lines" in one_line(grade("diff", "warmup1")[2])
+    for end in (b"\n", b"\f"):
+        mine.write_bytes((b"a" + end) * 2_002)
+        assert "more than 2,000 lines" in one_line(grade("diff", "warmup1")[2])
     mine.write_bytes(solved)
     grade("warmup1")
     grade("warmup2", SOLUTION)  # another's file is no progress of one's own

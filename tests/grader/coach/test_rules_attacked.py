@@ -11,6 +11,7 @@ from mcp import MCPError
 from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
 from grader.cli import run_command
+from grader.coach import rules
 from grader.coach.results import Solution, tool_result
 from grader.coach.rules import AssistantRules
 from grader.coach.server import error_line
@@ -236,8 +237,11 @@ def test_nor_by_the_name_of_another_exercise(
     assistant: Assistant, fix_it: str, sibling: str
 ) -> None:
     given = KIT.find(fix_it).file.read_text(encoding="utf-8")
-    renamed = given.replace("scores", "energies")
-    for source in (given, renamed.partition('"""\n')[2]):  # without its first words
+    bare = given.replace("scores", "energies").partition('"""\n')[2]  # without its first words
+    plain = re.sub(r'^ *"""(?s:.*?)"""\n', "", bare, flags=re.MULTILINE).encode("ascii", "ignore")
+    # A text all in one, or in the encoding that it names a file: there the backslash is a letter's.
+    hidden = f'# coding: gbk\n_ = """中\\"""\n{plain.decode()}\n# """\n'
+    for source in (given, bare, hidden):
         asked = {"exercise": sibling, "source": source}
         found, _ = assistant.told("grade_text", **asked)
         assert (found["depth"], found["says"], found["mistakes"]) == ("nothing", "", [])
@@ -291,6 +295,28 @@ def test_interview_that_somebody_handed_in_is_none(
     for number in range(11):  # of any number each was read, with every call
         make_folder(drills.home / f"interview-{number}", KIT, ["warmup1"])
     with pytest.raises(GradeError, match="more than 10 folders `interview-…`"):
+        AssistantRules(drills.home).kit_for_help()
+
+
+def test_links_of_a_folder_lead_to_no_interviews(tmp_path: Path) -> None:
+    """Four hundred links to the folder itself took half a minute, with every call."""
+    make_folder(tmp_path / "elsewhere" / "interview-x", KIT, ["warmup1"], interview=True)
+    home = tmp_path / "home"
+    make_folder(home, KIT)
+    before = rules._folders_in(home, 3)
+    (home / "away").symlink_to(tmp_path / "elsewhere")
+    (home / "interview-y").symlink_to(tmp_path / "elsewhere" / "interview-x")
+    for number in range(200):
+        (home / f"a{number}").symlink_to(".")
+    assert AssistantRules(home).kit_for_help().home == home
+    assert rules._folders_in(home, 3) == before
+
+
+def test_too_much_to_search_for_interviews_is_said(
+    drills: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "MAX_ENTRIES", 3)
+    with pytest.raises(GradeError, match="more than 3 files and folders in its upper levels"):
         AssistantRules(drills.home).kit_for_help()
 
 

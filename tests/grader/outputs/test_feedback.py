@@ -91,6 +91,14 @@ def test_checks_are_told_in_plain_words_without_the_mistake() -> None:
     assert "follow" not in told  # which says that one mistake is known
 
 
+def test_type_that_a_file_makes_up_is_not_told() -> None:
+    """A file named its exception's type after the numbers of its input."""
+    fault = replace(FAULT, type="0.731,4.417")
+    told = text_of(page(FeedbackDepth.CHECKS, made_report(replace(CHECKS[2], fault=fault))))
+    assert "0.731" not in told
+    assert "an exception in line 7" in told
+
+
 def test_cause_tells_the_mistake_its_advice_and_what_follows() -> None:
     told = text_of(page(FeedbackDepth.CAUSE))
     assert "the scores are not scaled" in told

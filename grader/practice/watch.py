@@ -60,9 +60,8 @@ class Watch:
         self._maps = self._verbose = False
         self._explain: Explain | None = None  # what the folder says, until a key says otherwise
         self._hints: list[str] = []
-        self._news = ""
         self._pages = Pages(kit)
-        self._key_to_confirm = ""  # a key to be pressed once more to confirm
+        self._news = self._key_to_confirm = ""  # a key to be pressed once more to confirm
         with open_history(kit) as history:
             self._solved = history.solved()
 

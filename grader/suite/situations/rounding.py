@@ -115,8 +115,6 @@ class Rounding:
 
     def _is_noise(self, name: str, off: Gap) -> bool:
         """Return whether an error is at most so many times that of noise or dtype as it may be."""
-        if self._is_beyond_doubt(name, off):
-            return False
         most, step, right = Gap(), self._rounding_step(name), float(self.right[name].norm())
         usual = MAX_TIMES_NOISE_IN_BFLOAT16 if self.dtype == torch.bfloat16 else MAX_TIMES_NOISE
         for seed in range(MAX_NOISE_RUNS + 1):
@@ -126,6 +124,8 @@ class Rounding:
             if all(a <= times * b + step for a, b in zip(off, most, strict=True)):
                 self.left_out += [name] * is_left_out
                 return True
+            if not seed and self._is_beyond_doubt(name, off):
+                break
             if seed > 1 and off.length > times**2 * most.length + step:
                 break  # more noise would not reach this error either
         return False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,21 +160,23 @@ def _folders_in(parent: Path, depth: int) -> list[Path]:
     """
     found, level, left = list[Path](), [parent], MAX_ENTRIES
     for _ in range(depth):
-        below = list[Path]()
-        for folder in level:
-            with suppress(OSError), os.scandir(folder) as entries:
-                for entry in entries:
-                    left -= 1
-                    if left < 0:
-                        raise GradeError(
-                            f"`{parent}` holds more than {MAX_ENTRIES:,} files and folders in its "
-                            "upper levels: use a folder of its own"
-                        )
-                    if entry.is_dir(follow_symlinks=False):
-                        below.append(Path(entry.path))
-        found += below
-        level = below
+        entries = [*itertools.islice(_entries_of(level), left + 1)]
+        left -= len(entries)
+        if left < 0:
+            raise GradeError(
+                f"`{parent}` holds more than {MAX_ENTRIES:,} files and folders in its upper "
+                "levels: use a folder of its own"
+            )
+        level = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        found += level
     return found
+
+
+def _entries_of(folders: Iterable[Path]) -> Iterator[os.DirEntry[str]]:
+    """Yield what lies in these folders, as far as they can be read."""
+    for folder in folders:
+        with suppress(OSError), os.scandir(folder) as entries:
+            yield from entries
 
 
 def _handed_in(folder: Path) -> bool:

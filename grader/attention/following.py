@@ -66,9 +66,10 @@ def checks_that_follow(
     if key not in _cached_results:
         if len(_cached_results) >= MAX_CACHED_RESULTS:
             _cached_results.clear()
-        sandbox: Any = InProcessSandbox(make, stop)
         none = Submission(Path("solution.py"), "")
-        own = Session(sandbox, none, CHECK_TIMEOUT_S, CHECK_TIMEOUT_S, device=device)
+        own = Session(
+            InProcessSandbox(make, stop), none, CHECK_TIMEOUT_S, CHECK_TIMEOUT_S, device=device
+        )
         with quiet_and_seeded(), closing(own):
             _cached_results[key] = runner.run_again(own, seed, names)
     planted_results = {check.name: check for check in _cached_results[key]}

@@ -7,17 +7,19 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from torch import Tensor
 
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import StepAnswer, read_reply
-from grader.sandbox.workers import WorkerProcess
+from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem
 from grader.wire import packing
+from grader.wire.frames import Buffer
 from grader.wire.messages import Backward, Call, Operation, Request, Step, TensorSpec
+from grader.wire.responses import Reply
 
 _T = TypeVar("_T")
 
@@ -84,24 +86,45 @@ class Exchange:
     computes: bool = False
 
 
+class Worker(Protocol):
+    """What answers requests: a process, or a stand-in for one."""
+
+    alive: bool
+
+    def send(self, request: Request, clock: Clock, body: Sequence[bytes] = ()) -> None:
+        """Send a request, with the bytes of its steps' tensors."""
+
+    def receive(self, clock: Clock) -> tuple[Reply, Buffer]:
+        """Return the reply to the last request."""
+
+    def reject(self, problem: str) -> WorkerEnded:
+        """Return the error to raise for an answer that ``problem`` says is not valid."""
+
+    def take_output(self) -> str:
+        """Return what was printed since the last call."""
+
+    def let_go(self) -> None:
+        """Free everything that the worker holds, without waiting for that."""
+
+
 class Channel:
     """Sends steps to a worker and reads its answers; ends a worker that answers nonsense.
 
     Args:
-        worker: The worker process.
+        worker: The worker.
         broken: List to which the rules are added that the submission is found to break.
         device: The device on which the worker puts what it is sent.
         memory: Bounds what is kept of the answers; a new one where None.
 
     Attributes:
-        worker: The worker process.
+        worker: The worker.
         clock: The clock of the check that asks.
         exchanges: The exchanges with the worker since ``begin``.
     """
 
     def __init__(
         self,
-        worker: WorkerProcess,
+        worker: Worker,
         clock: Clock,
         broken: list[SourceProblem] | None = None,
         device: str = "cpu",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from threading import Event
+from typing import Protocol
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.budget import TimeBudget
-from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep
+from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep, Worker
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Pace, Work
-from grader.sandbox.process import Sandbox
 from grader.sandbox.whereabouts import Whereabouts, take_whereabouts
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
@@ -21,13 +22,22 @@ from grader.wire.messages import NO_RULES, Load, Rules
 MARGIN = 4  # a step may take this many times the time that it is expected to take
 
 
+class Workers(Protocol):
+    """What gives out workers: a sandbox, or a stand-in for one."""
+
+    stop: Event  # set by another thread to end what is running
+
+    def worker(self) -> Worker:
+        """Return a worker that has answered nothing yet."""
+
+
 class Session:
     """A submission loaded in a worker, a sandboxed process; after a timeout or a crash, a new one.
 
     The submission works on copies of its inputs, so it never changes what a check holds.
 
     Args:
-        sandbox: The sandbox that gives out the workers.
+        workers: Gives out the workers.
         submission: The submission that is loaded into them.
         timeout: Limit of one check, loading included, in seconds of the worker's processor time;
             checks after one that took longer have a tenth of it, plus the time of loading.
@@ -49,7 +59,7 @@ class Session:
 
     def __init__(
         self,
-        sandbox: Sandbox,
+        workers: Workers,
         submission: Submission,
         timeout: float,
         budget: float,
@@ -58,7 +68,7 @@ class Session:
         device: str = "cpu",
         patience: float = inf,
     ) -> None:
-        self._sandbox = sandbox
+        self._workers = workers
         self._rules = rules
         self.device = device
         self._broken: list[SourceProblem] = []  # rules that the submission broke as it ran
@@ -81,7 +91,7 @@ class Session:
         """Ask for a worker and send it the source; ``load`` waits for the answer."""
         if self._channel is not None:
             self._said += self._channel.worker.take_output()
-        worker = self._sandbox.worker()  # the first call waits until the zygote is up
+        worker = self._workers.worker()  # the first call waits until the zygote is up
         self._channel = Channel(worker, self.clock, self._broken, self.device, self._memory)
         self._loading = True
         load = Load(self.submission.source, self.name, self._rules, self.device)
@@ -99,7 +109,7 @@ class Session:
         """
         text = Submission(self.submission.path, source)
         settings = self.budget.timeout, self.budget.left, self._rules, self.clock, self.device
-        other = Session(self._sandbox, text, *settings)
+        other = Session(self._workers, text, *settings)
         other.budget = self.budget.renewed()
         other._broken, other._memory = self._broken, self._memory
         return other
@@ -289,8 +299,8 @@ class Session:
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Make requests from other threads to the submission raise ``Stopped`` in this context."""
-        self._sandbox.stop.set()
+        self._workers.stop.set()
         try:
             yield
         finally:
-            self._sandbox.stop.clear()
+            self._workers.stop.clear()

@@ -31,7 +31,7 @@ def _ids(*operations: Any) -> dict[int, Any]:
 
 # Operations that may mix devices, but for the first tensor, which is copied to or indexed: what is
 # copied, and indices, may be on the CPU.
-_MAY_MIX = _ids(aten.copy_, aten.index, aten.index_put_)
+_MAY_MIX = _ids(aten.copy_, aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_)
 _COPY, _TO_COPY, _INDEX = _ids(aten.copy_), _ids(aten._to_copy), _ids(aten.index)
 _REPEAT_INTERLEAVE = id(aten.repeat_interleave.Tensor)
 
@@ -160,6 +160,8 @@ class SimulatedDevice(OperationWatcher):
         return self._twins[id(value)][1]
 
     def _stand_in(self, value: Tensor) -> Tensor:
+        # A stand-in cannot say that its numbers are still to be conjugated, or negated.
+        value = TENSOR_BASE.resolve_neg(TENSOR_BASE.resolve_conj(value))
         if not _can_be_elsewhere(value):
             self._odd[id(value)] = value
             return value

@@ -56,6 +56,8 @@ BODIES = {
     "one of so many": "x * inferred(lambda: F.one_hot(x.argmax(-1), 3))",
     "a sparse matrix": "torch.sparse.mm(torch.eye(3, device=x.device).to_sparse(), x).to_sparse()"
     ".to_dense()",
+    "numbers to be conjugated": "(torch.polar(x, -x).conj() * torch.complex(x, x)).conj().imag",
+    "pairs of the conjugate": "torch.view_as_real(torch.complex(x, x).mH.resolve_conj()).sum(-1)",
     "as many times as is known": "x.repeat_interleave((x[0] > 9).long() + 1, 0, output_size=3)",
 }
 VALUES = {
@@ -75,6 +77,8 @@ LEARNING = {
     "a result that is kept": "x.softmax(-1) @ x.exp()",
     "a part that is written to": "written(x)",
     "of a backward of its own": "Twice.apply(x)",
+    "places in a list": "x[:, [2, 0]].prod(-1, keepdim=True) * x[[2, 1, 0], [0, 2, 1]]",
+    "complex numbers": "(torch.polar(x.exp(), x) * torch.complex(x, x).conj()).imag",
 }
 OF_TWO_DEVICES = {
     "looked up on the CPU": ("x * torch.ones(9)[(0 * x).long()]", "MixedDevices"),

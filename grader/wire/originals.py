@@ -125,9 +125,10 @@ def is_on_meta(tensor: Any) -> bool:
 
 
 def is_in_memory(tensor: Any) -> bool:
-    """Return whether a tensor has values and a strided layout in memory."""
+    """Return whether a tensor has values and a strided layout in memory; one of zeros has none."""
     with DisableTorchFunction():
-        return layout_of(tensor) is STRIDED and not is_on_meta(tensor)
+        strided = layout_of(tensor) is STRIDED and not is_on_meta(tensor)
+        return strided and not TENSOR_BASE._is_zerotensor(tensor)
 
 
 def storage_address(tensor: Any) -> int:

@@ -89,7 +89,10 @@ def digest(tensor: Tensor) -> str:
 
 def _plain(tensor: Tensor) -> Tensor:
     with no_overrides():
-        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
+        here = TENSOR_BASE.detach(tensor)
+        if TENSOR_BASE._is_zerotensor(here):  # has no memory, as a gradient that is known to be 0
+            here = TENSOR_BASE.clone(here)
+        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.resolve_conj(here))
         return TENSOR_BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
 
 

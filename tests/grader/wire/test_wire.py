@@ -81,6 +81,14 @@ def test_shared_memory_crosses_as_copies() -> None:
     assert torch.equal(third, whole[:3])
 
 
+def test_numbers_that_torch_has_not_written_yet_cross() -> None:
+    x = torch.randn(3, requires_grad=True)
+    (known_to_be_0,) = torch.autograd.grad(x.sgn().sum(), x)
+    negated = torch.complex(x, x).detach().conj().imag
+    sent = packing.load_tensors(*packing.dump_tensors([known_to_be_0, negated]))
+    torch.testing.assert_close(sent, [torch.zeros(3), -x.detach()])
+
+
 def test_bool_bytes_are_made_0_or_1() -> None:
     specs, body = packing.dump_tensors([torch.tensor([True, False])])
     body = body[:-2] + bytes([2, 0])

@@ -29,7 +29,7 @@ from grader.diagnosis.catalogue import Explanation, KnownMistake, Mistake
 from grader.diagnosis.crashes import explain_exception
 from grader.diagnosis.nans import first_nan
 from grader.diagnosis.replay import CheckExchanges
-from grader.diagnosis.words import BEGINNING_MODULE, beside_others
+from grader.diagnosis.words import BEGINNING_MODULE, BEGINNING_WHERE_GIVEN, beside_others
 from grader.kit import Exercise
 from grader.records import Cause, CheckResult, Explain, Verdict
 from grader.sandbox.errors import SubmissionError
@@ -154,6 +154,8 @@ def diagnose(
             edits = check_exchanges, session.device, lost
             found = _first_found(found, _further_searches(exercise, edits, search))
     if any(found.sets):
+        if mostly_raises and not found.beginning:
+            found = replace(found, beginning=BEGINNING_WHERE_GIVEN)
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
         named = found.sets if may_name_mistakes else ()

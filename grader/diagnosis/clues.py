@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from grader.diagnosis.trees import (
     Function,
@@ -207,6 +207,30 @@ def _own_condition(fault: Fault, source: str) -> str | None:
     return _shown(found) if found is not None else None
 
 
+def _none_where_it_runs(fault: Fault, source: str) -> str | None:
+    """Return a variable read by the failing line, which runs only where this variable is None."""
+    failing = failing_statement(fault, source)
+    for node in nodes_of_kind(source, ast.If):
+        match node.test:
+            case ast.Compare(ast.Name(id=name), [ast.Is()], [ast.Constant(None)]):
+                branch = node.body
+            case ast.Compare(ast.Name(id=name), [ast.IsNot()], [ast.Constant(None)]):
+                branch = node.orelse
+            case _:
+                continue
+        if failing in branch:
+            before = branch[: branch.index(failing)]
+            if name in _names([failing], ast.Load) - _names(before, ast.Store):
+                return name
+    return None
+
+
+def _names(statements: Sequence[ast.stmt], context: type[ast.expr_context]) -> set[str]:
+    """Return the names that statements read, or those that they set."""
+    nodes = (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Name))
+    return {node.id for node in nodes if isinstance(node.ctx, context)}
+
+
 def _maximum_of_all(fault: Fault, source: str) -> str | None:
     """Return the maximum over all axes at once that the failing function subtracts, if any."""
     function = failing_function(fault, source)
@@ -258,6 +282,7 @@ CLUES: dict[str, Clue] = {
     "attribute of this name": _attribute_of_this_name,
     "variable of another function": _variable_of_another_function,
     "own condition": _own_condition,
+    "none where it runs": _none_where_it_runs,
     "maximum of all": _maximum_of_all,
     "weights filled with infinity": _weights_filled_with_infinity,
     "argument that fits": _argument_that_fits,

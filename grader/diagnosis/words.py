@@ -15,6 +15,7 @@ BEGINNING_BY_PART = {
     "drop": "Your output is right without dropout, but with it exactly what comes out",
 }
 BEGINNING_BESIDE = "Where nothing else is wrong, your output is exactly what comes out"
+BEGINNING_WHERE_GIVEN = "Where there is an output, it is exactly what comes out"
 BEGINNING_NOT_OUTPUT = "Your output is right, and what else is wrong is exactly what comes out"
 BEGINNING_EXCEPTIONS = (
     "Your output is right wherever there is one, and exceptions are raised exactly as they are"

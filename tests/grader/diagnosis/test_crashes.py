@@ -25,6 +25,8 @@ RAISED_BY = {
     "super-misspelt": "class A(nn.Module):\n def __init__(self): super.init()\nA()",
     "super-without-call": "class A(nn.Module):\n def __init__(self): super.__init__()\nA()",
     "super-never-called": "class A(nn.Module):\n def __init__(self): self.n = 2\nA()(x)",
+    "none-by-its-condition": "m = None\nif m is None:\n  y = x * m",
+    "attribute-of-none-by-its-condition": "m = None\nif m is not None: pass\nelse: y = m.bool()",
     "kept-from-inference-mode": (
         "with torch.inference_mode(): kept = x * 1\nkept * torch.ones(1, requires_grad=True)"
     ),
@@ -238,6 +240,7 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
         ),
         ("class A(nn.Module):\n def forward(self, x): x * 2\nx + A()(x)", "`forward` has no"),
         ("class A(nn.Module):\n def forward(self, x): return x\nx + None", "One side is None"),
+        ("m = None\nif m is None:\n  m = None\n  x + m", "One side is None"),
         ("torch.full((2, 3), '-inf')", '`float("-inf")`'),
         ("torch.where(x > 0, x, '-inf')", '`float("-inf")`'),
         ("nn.Linear(x, 7)", "a size is an integer"),

@@ -97,6 +97,18 @@ def test_what_another_fault_makes_wrong_is_not_said_to_be_right(sandbox: Sandbox
     assert report.cause.says.startswith("Where nothing else is wrong, your output is exactly")
 
 
+def test_nothing_is_called_right_where_there_is_no_output(sandbox: Sandbox) -> None:
+    exercise = KIT.find("exercise4")
+    text = exercise.solution.read_text(encoding="utf-8")
+    turned = text.replace("if attention_mask is not None:", "if attention_mask is None:")
+    assert turned != text
+    report = grade(Submission(Path("mine.py"), turned), exercise, Options(7, "cpu"), sandbox)
+    assert report.diagnosis == (("mask-ignored",),)
+    assert report.cause is not None
+    assert report.cause.says.startswith("Where there is an output, it is exactly what comes out")
+    assert any("the wrong way around" in check.explanation for check in report.checks)
+
+
 def test_report_begins_with_the_cause_and_counts_what_follows(unscaled: Report) -> None:
     lines = shown(unscaled).splitlines()
     assert lines[1].strip() == SAYS

@@ -94,12 +94,12 @@ class Pipeline:
 
     Args:
         seen: The observed call.
-        hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype.
+        hidden_score: What replaces a hidden score, as ``State.hidden_score``.
         by_hand: What ``torch.rand`` draws, as ``State.drop_by_hand``.
     """
 
     def __init__(
-        self, seen: Observation, hidden_score: float = float("-inf"), by_hand: str = ""
+        self, seen: Observation, hidden_score: float | None = float("-inf"), by_hand: str = ""
     ) -> None:
         self._layout = layout = seen.layout
         self._hidden_score, self._by_hand = hidden_score, by_hand
@@ -111,7 +111,7 @@ class Pipeline:
 
     @classmethod
     def shared(
-        cls, seen: Observation, hidden_score: float = float("-inf"), by_hand: str = ""
+        cls, seen: Observation, hidden_score: float | None = float("-inf"), by_hand: str = ""
     ) -> Pipeline:
         """Return the pipeline that all observations with these inputs share, with its cache.
 

@@ -181,9 +181,9 @@ class _ObservedCall:
     """One observation, and which sets of mistakes reproduce it."""
 
     def __init__(self, seen: Observation, mistakes: dict[str, Mistake], by_chance: bool) -> None:
-        # A hidden score may be -inf or the least number of float32: both are right, and they differ
-        # only for a query that may attend to nothing.
-        hidden_scores = [float("-inf"), torch.finfo(torch.float32).min]
+        # A hidden score may be -inf or the least number of float32, and weights 0 where all are
+        # hidden: all are right, and they differ only for a query that may attend to nothing.
+        hidden_scores = [float("-inf"), torch.finfo(torch.float32).min, None]
         scores = hidden_scores if seen.attention_mask is not None else hidden_scores[:1]
         # Where chance shows, what is dropped may be drawn by torch's dropout or by hand.
         is_drawn = seen.layout.dropout and (seen.training or by_chance)

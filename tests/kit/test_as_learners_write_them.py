@@ -160,6 +160,14 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
         {"sublayers-side-by-side-behind-a-norm"},
     ),
     ("warmup1", {"scores = x @ x.mT": V1_SCORES}, {"itself-hidden"}),
+    (
+        "exercise4",
+        {
+            V4_FILL: "scores = scores.masked_fill(attention_mask != 0, float('-inf'))",
+            "scores.softmax(dim=-1)": "scores.softmax(dim=-1).nan_to_num()",
+        },
+        {"mask-inverted"},
+    ),
 ]
 TOGETHER: list[tuple[str, Edits, set[str]]] = [
     (

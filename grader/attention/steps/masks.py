@@ -98,7 +98,7 @@ def mask_drops_scale(s: State) -> None:
 @choice("mask fill")
 def fill(s: State) -> None:
     """Set hidden scores to -inf, or so low that it makes no difference."""
-    _fill(s, s.hidden_score)
+    _fill(s, float("-inf") if s.hidden_score is None else s.hidden_score)
 
 
 def _fill(s: State, value: float) -> None:

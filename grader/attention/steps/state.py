@@ -82,7 +82,8 @@ class State:
         detached_places: Which intermediate values are detached from the graph: ``scores``,
             ``queries`` etc.
         frozen: Names of the layers whose parameters get no gradient.
-        hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype.
+        hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype;
+            None for -inf, and weights of 0 where all are hidden.
         random: State of the random numbers after the last dropout; None before the first.
         mask_late: Whether the mask fills the weights after the softmax.
         late_fill: Number that then replaces hidden weights.
@@ -128,7 +129,7 @@ class State:
     renormalise: bool = False
     detached_places: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()
-    hidden_score: float = float("-inf")
+    hidden_score: float | None = float("-inf")
     random: Tensor | None = None
     device: str = "cpu"
     mask_late: bool = False

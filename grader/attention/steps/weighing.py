@@ -98,6 +98,8 @@ def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
     weights = normalise(s.drop("scores", s.scores)) * s.late_scale
     if s.mask_late and s.hidden is not None:
         weights = weights.masked_fill(s.hidden, s.late_fill)
+    if s.hidden_score is None and s.hidden is not None:
+        weights = weights.masked_fill(s.hidden.all(-1, keepdim=True), 0.0)
     s.attention = s.drop("weights", weights)
     if s.renormalise:
         s.attention = s.attention / s.attention.sum(-1, keepdim=True)

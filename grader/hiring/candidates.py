@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from grader.errors import GradeError
 from grader.hiring.choosing import HandedFile
-from grader.hiring.downloads import Owner, owner_of
+from grader.hiring.downloads import MOODLE_MARK, Owner, owner_of
 from grader.hiring.files import archive_ending, is_folder, is_source_file
 from grader.hiring.handed import find_files
 from grader.outputs.sanitise import composed, looks, show_invisible, show_spelling
@@ -174,7 +174,8 @@ def _with_names(
     """Yield each person with a name: from the list, else the course system, else the entry's.
 
     The entry's name loses its ending, unless the entry is of an unknown kind and the name without
-    its ending is that of another entry.
+    its ending is that of another entry, or it looks as if Moodle named it: students choose such
+    names for their files, and two with one name would stop the batch.
     """
     own_names = {entry: _own_name(entry, text) for entry, text in texts.items()}
     taken = {own for entry, own in own_names.items() if _is_known_type(entry)}
@@ -188,7 +189,7 @@ def _with_names(
             own = show_invisible(one.owner.name)
             if alike[looks(own)] > 1 or NUMBERED.search(own):
                 own += f" ({one.owner.number})"
-        elif own in taken and not _is_known_type(entry):
+        elif (own in taken and not _is_known_type(entry)) or MOODLE_MARK in own:
             own = show_invisible(texts[entry])
         yield one, own
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from grader.kit.kits import Exercise, Kit
 from grader.kit.stubs import shipped_stub
+from grader.submission.source import parse_text, without_async
 
 StatementDumps = Counter[str]  # how often a file has each statement, its names replaced
 SELF = "self"
@@ -29,7 +30,7 @@ def fix_it_exercises_in(source: str, kit: Kit) -> list[Exercise]:
     """
     fix_its = [one for one in kit.exercises if not one.diagnosis]
     try:
-        tree = ast.parse(source)
+        tree = without_async(parse_text(source))
         if sum(1 for _ in itertools.islice(ast.walk(tree), MAX_NODES)) == MAX_NODES:
             return fix_its
         there = _statement_dumps(tree)

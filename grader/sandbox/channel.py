@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event
 from typing import Protocol, TypeVar
 
 from torch import Tensor
@@ -18,7 +19,7 @@ from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem
 from grader.wire import packing
 from grader.wire.frames import Buffer
-from grader.wire.messages import Backward, Call, Operation, Request, Step, TensorSpec
+from grader.wire.messages import Backward, Call, Load, Operation, Request, Step, TensorSpec
 from grader.wire.responses import Reply
 
 _T = TypeVar("_T")
@@ -107,6 +108,15 @@ class Worker(Protocol):
         """Free everything that the worker holds, without waiting for that."""
 
 
+class Workers(Protocol):
+    """What gives out workers: a sandbox, or a stand-in for one."""
+
+    stop: Event  # set by another thread to end what is running
+
+    def worker(self) -> Worker:
+        """Return a worker that has answered nothing yet."""
+
+
 class Channel:
     """Sends steps to a worker and reads its answers; ends a worker that answers nonsense.
 
@@ -140,6 +150,7 @@ class Channel:
         self._released: list[int] = []
         self._broken = [] if broken is None else broken
         self._under_way = False
+        self._loaded: Load | None = None  # the last one
 
     def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.
@@ -210,6 +221,8 @@ class Channel:
         """
         packed, parts = [], []
         for outgoing in steps:
+            if isinstance(outgoing.operation, Load):
+                self._loaded = outgoing.operation
             specs, body = outgoing.packed
             seed = next(self._seeds, None) if outgoing.seed is None else outgoing.seed
             packed.append(Step(outgoing.operation, specs, len(body), seed))
@@ -223,7 +236,7 @@ class Channel:
     def collect(self, groups: Sequence[int]) -> list[StepAnswer | Exception]:
         """Receive the answers to steps that were posted, in groups of these sizes."""
         reply, body = self.worker.receive(self.clock)
-        answers = self.validated(lambda: read_reply(reply, body, groups))
+        answers = self.validated(lambda: read_reply(reply, body, groups, self._loaded))
         self._broken += [one for one in answers if isinstance(one, SourceProblem)]
         if self._broken:
             raise self._broken[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from grader.kit.static_checks import forbidden_use
 from grader.sandbox.errors import SubmissionRefused, read_fault
+from grader.submission import SourceProblem
 from grader.wire import messages, packing, responses, values
 from grader.wire.frames import BadFrame, Buffer
 from grader.wire.plain import one_line
@@ -77,9 +79,15 @@ class CallResults:
 
 
 def read_reply(
-    reply: responses.Reply, body: Buffer, groups: Sequence[int]
+    reply: responses.Reply, body: Buffer, groups: Sequence[int], loaded: messages.Load | None = None
 ) -> list[StepAnswer | Exception]:
     """Return the answers to groups of steps; an exception for a failed step and those after it.
+
+    Args:
+        reply: The reply.
+        body: The bytes of its answers.
+        groups: How many steps each group has.
+        loaded: The source that the worker runs, and its rules; None where it runs none.
 
     Raises:
         BadFrame: The reply is malformed, or has too few or too many answers.
@@ -89,10 +97,10 @@ def read_reply(
         raise BadFrame("its answers do not share out its bytes")
     if len(reply.answers) == 1 and isinstance(reply.answers[0], responses.Refused):
         # A worker whose answers are too large to send refuses once, in place of all of them.
-        return [_read(reply.answers[0], b"")] * sum(groups)
+        return [_read(reply.answers[0], b"", loaded)] * sum(groups)
     places = zip(reply.answers, [0, *ends], ends, strict=False)
     whole = memoryview(body)
-    answers = (_read(answer, whole[start:end]) for answer, start, end in places)
+    answers = (_read(answer, whole[start:end], loaded) for answer, start, end in places)
     found: list[StepAnswer | Exception] = []
     for count in groups:
         group = _read_group(answers, count)
@@ -116,21 +124,31 @@ def _read_group(
     return found
 
 
-def _read(answer: responses.Answer, data: Buffer | memoryview) -> StepAnswer | Exception:
+def _read(
+    answer: responses.Answer, data: Buffer | memoryview, loaded: messages.Load | None
+) -> StepAnswer | Exception:
     match answer:
         case responses.Refused(text=text):
             return SubmissionRefused(one_line(text, MAX_NAME_CHARS))
         case responses.Raised(fault=fault):
             return read_fault(fault)
-        case responses.Forbidden(name=name, line=line):
-            if not name.isidentifier():
-                raise BadFrame("what it says is forbidden is no name")
-            return forbidden_use(name[:MAX_NAME_CHARS], line)
+        case responses.Forbidden():
+            return _read_broken_rule(answer, loaded)
         case responses.Called() | responses.Gradients():
             answer.side_effects = [
                 one_line(text, MAX_NAME_CHARS) for text in answer.side_effects[:MAX_SIDE_EFFECTS]
             ]
     return StepAnswer(answer, packing.load_tensors(answer.tensors, data))
+
+
+def _read_broken_rule(answer: responses.Forbidden, loaded: messages.Load | None) -> SourceProblem:
+    """Return the problem to report, in no words but those of the rules: a worker may lie."""
+    rules = loaded.rules if loaded else messages.NO_RULES
+    of_operations = [one for one in rules.operations if fnmatchcase(answer.name.lower(), one)]
+    known = [*{answer.name}.intersection(rules.forbidden), *(x.strip("*") for x in of_operations)]
+    if not known or answer.line > len(loaded.source.split("\n") if loaded else ()):
+        raise BadFrame("what it says is forbidden is not")
+    return forbidden_use(known[0], answer.line)
 
 
 def _expected(answered: StepAnswer, kind: type[_A]) -> tuple[_A, list[Tensor]]:

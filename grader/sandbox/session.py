@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
-from threading import Event
-from typing import Protocol
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.budget import TimeBudget
-from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep, Worker
+from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep, Workers
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Pace, Work
@@ -20,15 +18,6 @@ from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
 MARGIN = 4  # a step may take this many times the time that it is expected to take
-
-
-class Workers(Protocol):
-    """What gives out workers: a sandbox, or a stand-in for one."""
-
-    stop: Event  # set by another thread to end what is running
-
-    def worker(self) -> Worker:
-        """Return a worker that has answered nothing yet."""
 
 
 class Session:

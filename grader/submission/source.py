@@ -10,11 +10,17 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
+from unicodedata import category
 
 CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
+MAX_MARKS = 100  # accents on one letter
+ASYNCHRONOUS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.AsyncFunctionDef: ast.FunctionDef, ast.AsyncFor: ast.For, ast.AsyncWith: ast.With
+}  # fmt: skip
 MAX_PROBLEM_CHARS = 2000  # of a message: a name may be as long as the file
 MAX_SOURCE_BYTES = 128 << 10  # to parse it takes up to 3,500 times as much memory
 
@@ -93,22 +99,62 @@ def parse(submission: Submission) -> ast.Module:
 
 def _parse(source: str, before: int) -> ast.Module:
     """Parse the source that follows ``before`` lines, which messages count as well."""
-    if has_too_many_fields(source):
-        raise SourceProblem(f"does not parse: a string holds more than {MAX_FIELDS} `{{`", before)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
+        return parse_text(source)
     except SyntaxError as error:
         line = before + (error.lineno or 0)
         raise SourceProblem(f"does not parse: {error.msg}{_shown(error)}", line) from None
     except (RecursionError, MemoryError):
         raise SourceProblem("does not parse: it is nested too deeply", before) from None
-    except ValueError as error:  # NUL bytes
+    except ValueError as error:
         raise SourceProblem(f"does not parse: {error}", before) from None
 
 
-def has_too_many_fields(source: str) -> bool:
+def parse_text(text: str) -> ast.Module:
+    """Parse a text that anybody may have written, without warnings.
+
+    Raises:
+        SyntaxError: It is no Python.
+        ValueError: It holds a NUL byte, or would take the parser too long.
+        RecursionError: It is nested too deeply.
+        MemoryError: It is nested too deeply.
+    """
+    if _has_too_many_fields(text):
+        raise ValueError(f"a string holds more than {MAX_FIELDS} `{{`")
+    if not text.isascii() and _most_marks(text) > MAX_MARKS:  # sorted in quadratic time
+        raise ValueError(f"a letter has more than {MAX_MARKS} accents")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def without_async(tree: ast.Module) -> ast.Module:
+    """Return a tree whose functions, loops and blocks are not asynchronous, changed in place.
+
+    To compare what texts compute: whoever awaits what waits for nothing computes the same.
+    """
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                value[:] = map(_waiting_for_nothing, value)
+            else:
+                setattr(node, name, _waiting_for_nothing(value))
+        waiting += ast.iter_child_nodes(node)
+    return tree
+
+
+def _waiting_for_nothing(value: Any) -> Any:
+    """Return a node that is not asynchronous itself in the place of one that is."""
+    while isinstance(value, ast.Await):
+        value = value.value
+    if kind := ASYNCHRONOUS.get(type(value)):
+        return ast.copy_location(kind(**dict(ast.iter_fields(value))), value)
+    return value
+
+
+def _has_too_many_fields(source: str) -> bool:
     """Return whether adjacent strings hold more `{` than anybody writes.
 
     Before 3.12, Python's parser takes time quadratic in their number.
@@ -128,6 +174,12 @@ def has_too_many_fields(source: str) -> bool:
     except (tokenize.TokenError, SyntaxError):  # the parser will report it
         return False
     return False
+
+
+def _most_marks(text: str) -> int:
+    """Return the length of the longest row of combining marks, such as accents."""
+    rows = groupby(text, lambda letter: category(letter)[0] == "M")
+    return max((len([*row]) for are_marks, row in rows if are_marks), default=0)
 
 
 def _shown(error: SyntaxError) -> str:

@@ -10,8 +10,10 @@ import bz2
 import gc
 import gzip
 import io
+import itertools
 import json
 import lzma
+import string
 import sys
 import tarfile
 import time
@@ -126,6 +128,7 @@ SOURCES: dict[str, Callable[[], str]] = {
     "a quote that is escaped without end, below 2,001 brackets": lambda: (
         f"# {'{' * 2001}\nx = '" + _full("\\'")[2000:]
     ),
+    "a name of 30,000 accents": lambda: "x" + "\u0316\u0300" * 15_000 + " = (\n",
     "many arguments that do not parse": lambda: f"def f({_full('a,')}a(",
     "many names": lambda: f"x = {_full('a,')}\n" + FORWARD.format("return x"),
     "many brackets": lambda: f"x = {_full('[],')}\n" + FORWARD.format("return x"),
@@ -191,6 +194,10 @@ def _damaged(data: bytes) -> bytes:
     return data[:45] + bytes(range(200, 215)) + data[60:]
 
 
+def _imported() -> str:
+    return ",".join(map("".join, itertools.product(string.ascii_uppercase, repeat=3)))
+
+
 ARCHIVES: dict[str, Callable[[], bytes]] = {
     "a bomb by deflate": lambda: _zip("exercise1.py", b"#" * (300 << 20)),
     "a bomb by bzip2": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_BZIP2),
@@ -214,6 +221,9 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
     "a notebook with 62 MiB of empty worksheets": lambda: _zip(
         "exercise1.ipynb",
         b'{"nbformat": 3, "worksheets": [' + b'{"cells":[]},' * 5_000_000 + b'{"cells":[]}]}',
+    ),
+    "a notebook of imports in many scopes": lambda: _notebook(
+        [_cell(f"def g():\n import {_imported()}\n return {'lambda:' * 900}0\nSelfAttentionV1 = g")]
     ),
     "a notebook of a long line": lambda: _notebook([_cell("SelfAttentionV1 = " + _full("a?"))]),
     "a notebook of a long command": lambda: _notebook([_cell(f"cat [{'a,' * 240_000}=")]),

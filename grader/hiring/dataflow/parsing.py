@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.submission.source import has_too_many_fields
+from grader.submission.source import parse_text, without_async
 
 MAX_BROKEN_LINES = 20  # that are taken out until the rest parses
 WORDS = re.compile(r"\w+")
@@ -57,12 +56,7 @@ def parse_most(source: str) -> ast.Module:
     lines = source.split("\n")
     for _ in range(MAX_BROKEN_LINES):
         try:
-            text = "\n".join(lines)
-            if has_too_many_fields(text):
-                break
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return ast.parse(text)
+            return without_async(parse_text("\n".join(lines)))
         except SyntaxError as error:
             place = min(error.lineno or len(lines), len(lines)) - 1
             if place < 0 or not lines[place].strip():

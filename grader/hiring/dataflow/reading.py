@@ -23,7 +23,7 @@ from grader.hiring.dataflow.values import (
 MAX_CALLS = 8  # of functions within one another that are followed
 MAX_DECORATORS = 10  # that are looked at
 RUNS_TEXTS = {"exec", "eval", "compile"}
-DEFINES = re.compile(r"^\s*(?:def|class)\s", re.MULTILINE)
+DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)\s", re.MULTILINE)
 DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
 
 __all__ = ["Operation", "TooMuch", "operations_in", "read_operations"]
@@ -137,6 +137,7 @@ class _Reader(StatementReader):
         self, function: Function, given: Sequence[Known], named: Mapping[str, Known]
     ) -> Known:
         """Return what a function gives; an operation on what it takes if it is being entered."""
+        self.work(1 + len(given))
         node = function.node
         if node in self._within or len(self._within) >= MAX_CALLS:
             return self.value("call", given or [self.value("")])

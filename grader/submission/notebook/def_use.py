@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ SCOPES = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
+WORD = re.compile(r"\w+")
 MAX_SCOPED_NAMES = 300_000  # scopes within one another, times names; our longest answer has 5,000
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -63,18 +65,20 @@ def read_statement_groups(submission: Submission) -> list[StatementGroup]:
         return [_statement_group(group, lines) for group in groups]
 
 
-def _expect_few_scopes(statements: list[ast.stmt]) -> None:
+def _expect_few_scopes(statements: list[ast.stmt], text: str) -> None:
     """Check that no name is looked up through so many scopes that the table takes gigabytes.
+
+    Every word is taken for a name: imports, patterns and handlers bind names as well.
 
     Raises:
         LookupError: The scopes within one another, times the names, are too many.
     """
-    deepest = names = 0
+    deepest, names = 0, len(WORD.findall(text))
     waiting: list[tuple[ast.AST, int]] = [(one, 0) for one in statements]
     while waiting:
         node, depth = waiting.pop()
         depth += isinstance(node, SCOPES)
-        deepest, names = max(deepest, depth), names + isinstance(node, ast.Name | ast.arg)
+        deepest = max(deepest, depth)
         waiting += [(inner, depth) for inner in ast.iter_child_nodes(node)]
     if deepest * names > MAX_SCOPED_NAMES:
         raise LookupError("a statement has too many names in too many scopes")
@@ -82,8 +86,9 @@ def _expect_few_scopes(statements: list[ast.stmt]) -> None:
 
 def _statement_group(statements: list[ast.stmt], lines: list[str]) -> StatementGroup:
     first, last = _first_line(statements[0]), _last_line(statements[-1])
-    _expect_few_scopes(statements)
-    table = symtable.symtable("\n".join(lines[first - 1 : last]), "cell", "exec")
+    text = "\n".join(lines[first - 1 : last])
+    _expect_few_scopes(statements, text)
+    table = symtable.symtable(text, "cell", "exec")
     names = [s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()]
     imported = [s for s in statements if isinstance(s, ast.ImportFrom)]
     future = {a.name for s in imported if s.module == "__future__" for a in s.names}

@@ -6,12 +6,10 @@ exists only where IPython is installed; the tests compare this one with it.
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
-import warnings
 
-from grader.submission.source import has_too_many_fields
+from grader.submission.source import parse_text
 
 PYTHON_CELLS = {"capture", "grade", "time", "timeit"}  # cell magics whose cell is Python
 
@@ -111,12 +109,8 @@ def _commented(text: str) -> str:
 
 def parses(text: str) -> bool:
     """Return whether a text is valid Python."""
-    if has_too_many_fields(text):
-        return False
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
+        parse_text(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

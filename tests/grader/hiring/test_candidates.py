@@ -175,6 +175,14 @@ def test_downloads_of_course_systems_have_one_candidate_for_each_student(folder:
     assert read["Group A-Cy Ó_57"][0] == b"cy"
 
 
+def test_files_named_as_if_by_moodle_have_a_candidate_each(folder: Path) -> None:
+    own = "a_assignsubmission_b"
+    names = [f"Eve_13_assignsubmission_file_{own}{ending}" for ending in (".ipynb", ".py")]
+    for name in names:
+        write(folder / name)
+    assert [one.name for one in find_candidates(folder, BOTH)] == names
+
+
 def test_what_a_course_system_adds_to_a_name_is_not_told(folder: Path) -> None:
     for name in ("annlee_55_20001_exercise3.py", "Bo Li_56_assignsubmission_file_exercise3.py"):
         write(folder / name)

@@ -226,7 +226,23 @@ def test_helpers_that_call_each_other_a_thousand_times_are_too_much() -> None:
         read_operations("".join(calls) + "def mix(x, w):\n    return f6(x)\n", CONTRACT)
 
 
+def test_functions_that_wait_for_nothing_compute_the_same() -> None:
+    plain = (
+        "def mix(x, w):\n    for n in x:\n        w = norm(n) @ w\n    return w\n"
+        "def norm(x):\n    return x / x.norm()\n"
+    )
+    waiting = plain.replace("def ", "async def ").replace("norm(n)", "(await norm(n))")
+    waiting = waiting.replace("    for n", "    async for n")
+    found = [[one.what for one in read_operations(text, CONTRACT)] for text in (plain, waiting)]
+    assert len(found[0]) > 3
+    assert found[0] == found[1]
+
+
 HOSTILE = {
+    "lambdas without a value": "import torch as u\nf0 = lambda: u\n"
+    + "".join(f"f{n + 1} = lambda: f{n}({f'f{n}(), ' * 40})\n" for n in range(7))
+    + "{}",
+    "blank lines in a text that may run": 'exec\nt = """' + "\n" * 60_000 + '"""\n{}',
     "wide calls": f"def h(a):\n    return g({'a,' * 20_000})\n{{}}    x = h(x)\n"
     + "    x = h(x)\n" * 3000,
     "long functions": f"def h():\n    {'pass;' * 30_000}\n{{}}    {'h();' * 19_000}\n",

@@ -23,7 +23,7 @@ from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.oracle import linear
 from grader.suite.sizes import Sizes
-from grader.wire import responses
+from grader.wire import messages, responses
 from grader.wire.frames import BadFrame
 
 Begin = Callable[[str], Session]
@@ -525,6 +525,27 @@ def refused() -> responses.Refused:
 def test_answers_of_another_number_or_size_are_not_believed(answers: Any) -> None:
     with pytest.raises(BadFrame):
         read_reply(responses.Reply(1, answers), b"", [2])
+
+
+RULES = messages.Rules(("softmax",), ("*norm*",))
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "told"),
+    [
+        ("softmax", 2, "uses `softmax`"), ("_fused_RMS_norm", 0, "uses `norm`"),
+        ("numbers_930_346", 1, ""), ("softmax", 3, ""), ("", 0, ""),
+    ],
+)  # fmt: skip
+def test_broken_rule_is_told_in_words_of_the_rules(name: str, line: int, told: str) -> None:
+    loaded = messages.Load("x = 1\ny = 2", "mine.py", RULES)
+    reply = responses.Reply(1, [responses.Forbidden(name=name, line=line)])
+    if told:
+        (found,) = read_reply(reply, b"", [1], loaded)
+        assert told in str(found)
+    else:
+        with pytest.raises(BadFrame, match="what it says is forbidden is not"):
+            read_reply(reply, b"", [1], loaded)
 
 
 def test_refusal_of_the_whole_is_told() -> None:

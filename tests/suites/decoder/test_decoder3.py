@@ -126,6 +126,9 @@ KINDS = {
     "repeated": repeated,
     "below 0": below_zero,
     "far away": far_away,
+    "the same for each sequence": lambda draw, shape, sizes: (
+        in_any_order(draw, shape, sizes).expand(shape)
+    ),
     "of each sequence, counted from elsewhere": of_each(counted),
     "of each sequence, in any order": of_each(in_any_order),
     "of each sequence, far away": of_each(far_away),

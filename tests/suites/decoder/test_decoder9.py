@@ -45,7 +45,7 @@ NORMS = ("attention_norm.weight", "ffn_norm.weight")
 MOST_LAYERS = 5
 IGNORED = -100
 TIE = 1e-3  # of the highest logit: rounding decides which of two is higher
-ROWS, FAR = 1000, 12  # sequences, and how many tokens are added to each
+ROWS, FAR = 800, 12  # sequences, and how many tokens are added to each
 ONCE_MORE = 1.35  # times as much as reading each token once makes
 STEPS, RATE, MOMENT, MOMENTS = 40, 0.03, 0.9, 0.99
 LEARNED, LAST = 0.5, 10  # of a loss that begins near 2: the least of the last steps
@@ -157,6 +157,7 @@ TOKENS = Input(
     kinds={
         "ordinary": spoken, "every other of a longer row": apart, "transposed": transposed,
         "all alike": lambda draw, shape, sizes: torch.full(shape, draw.integer(0, sizes.V - 1)),
+        "one row for all": lambda draw, shape, sizes: spoken(draw, (1, shape[1]), sizes).expand(shape),
         "the first and the last": lambda draw, shape, sizes: (
             spoken(draw, shape, sizes) % 2 * (sizes.V - 1)
         ),
@@ -218,9 +219,12 @@ SURE = (  # with these the most likely token is drawn, whatever chance says
     {}, {"temperature": 3.0, "top_k": 1}, {"temperature": 0.6, "top_p": 0.0},
     {"temperature": 0.0, "top_k": 3, "top_p": 0.2},
 )  # fmt: skip
-DRAWN = (
-    {"temperature": 1.0}, {"temperature": 0.7, "top_k": 3},
-    {"temperature": 1.3, "top_k": 5, "top_p": 0.6},
+DRAWN = (  # how, whether by a generator, tokens of the prompt, blocks, dtype
+    ({"temperature": 1.6}, False, 2, 1, torch.float32),
+    ({"temperature": 0.7, "top_k": 3}, False, 4, 1, torch.float64),
+    ({"temperature": 1.3, "top_k": 5, "top_p": 0.6}, False, 2, 1, torch.float32),
+    ({"temperature": 0.8, "top_k": 4, "top_p": 0.7}, True, 5, 2, torch.float32),
+    ({"temperature": 0.6, "top_p": 0.8}, True, 2, 1, torch.float64),
 )  # fmt: skip
 
 
@@ -523,6 +527,8 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
         (USUAL, 20),
     )):  # fmt: skip
         given = {**harness.inputs(sizes), "num_tokens": count, **SURE[turn % len(SURE)]}
+        if turn % 3 == 1:
+            given["generator"] = torch.Generator().manual_seed(turn)
         planned.append((speaker(harness, sizes).train(turn % 3 == 0).call(given), count))
     harness.ask()
     for call, count in planned:
@@ -594,8 +600,10 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
     given = {"tokens": longer[:, :T], "num_tokens": 4}  # with room behind it, which is not ours
     for mode, how in itertools.product((False, True), ({}, {"temperature": 0.8, "top_p": 0.9})):
         for counted in (True, False):  # with gradients switched on before, and off
+            by = {"generator": torch.Generator().manual_seed(1)} if counted else {}
             module = harness.of(generation).module(sizes.replace(L=1 + mode)).train(mode)
-            calls.append(module.call({**given, **how}, report_counts=counted, detect_inplace=True))
+            planned = {**given, **how, **by}
+            calls.append(module.call(planned, report_counts=counted, detect_inplace=True))
     harness.ask()
     for call in calls:
         expect_continued(call, 4)
@@ -607,18 +615,19 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
 @points(3)
 def test_tokens_are_drawn_by_the_distribution(harness: Harness) -> None:
     """Each token as often as it should, at every step, each sequence on its own."""
-    sizes, calls, draw = Sizes(B=ROWS, T=2, C=6, H=2, V=7, L=1), [], harness.draw
-    for number, how in enumerate(DRAWN):
+    calls, draw = [], harness.draw
+    for number, (how, by_generator, T, L, dtype) in enumerate(DRAWN):
+        sizes = Sizes(B=ROWS, T=T, C=6, H=2, V=7, L=L)
         given = {**harness.inputs(sizes), "num_tokens": FAR, **how}
-        if number % 2:
+        if by_generator:
             given["generator"] = torch.Generator().manual_seed(draw.integer(0, 2**31))
-        module = speaker(harness, sizes).train(number > 1)
+        module = speaker(harness, sizes).to(dtype).train(number % 2 == 0)
         calls.append(module.call(given, seed=draw.integer(0, 2**31)))
     harness.ask()
-    for call, how in zip(calls, DRAWN, strict=True):
+    for call, (how, _, T, *_) in zip(calls, DRAWN, strict=True):
         tokens = expect_continued(call, FAR)
-        logits = judge(call.right_weights, sizes, tokens)[:, sizes.T - 1 : -1]
-        draws_are_right(tokens[:, sizes.T - 1 :], logits, how)
+        logits = judge(call.right_weights, call.module.sizes, tokens)[:, T - 1 : -1]
+        draws_are_right(tokens[:, T - 1 :], logits, how)
 
 
 @points(2)

@@ -28,6 +28,7 @@ from grader.diagnosis.words import (
     BEGINNING_OUTPUT,
     BEGINNING_WHERE_WRONG,
 )
+from grader.sandbox.replies import StepAnswer
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
 MAX_PAIRS = 250  # they are tried in some seconds
@@ -155,7 +156,8 @@ class EditSearch:
         Of at least one of the two, the submission did not pass the check that it is known to lose;
         pairs of which it passed neither check come first.
         """
-        if not evidence or len(self._lost) == 1:  # two mistakes lose two checks, or more
+        # Two mistakes lose two checks, or more; and of NaN everywhere, some two are always a cause.
+        if len(self._lost) == 1 or not any(map(_is_finite, evidence)):
             return []
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
@@ -259,6 +261,13 @@ class EditSearch:
         if "output" not in self._kinds:
             return BEGINNING_EXCEPTIONS if "exception" in self._kinds else BEGINNING_NOT_OUTPUT
         return BEGINNING_WHERE_WRONG if self._right else BEGINNING_OUTPUT
+
+
+def _is_finite(unit: ReplayUnit) -> bool:
+    """Return whether the submission answered a unit with neither NaN nor an infinity."""
+    answers = [asked.answer for group in unit.groups for asked in group]
+    tensors = [x for one in answers if isinstance(one, StepAnswer) for x in one.tensors]
+    return all(x.is_meta or bool(x.isfinite().all()) for x in tensors)
 
 
 def _with_sentences_of_their_own(sets: Iterable[Mistakes]) -> tuple[Mistakes, ...]:

@@ -45,7 +45,7 @@ class CollectedSuite:
         return cls(
             len(items),
             frozenset(claim_of(item.function) for item in items),
-            frozenset(i.name for i in items if i.function.__name__ == "has_its_parameters"),
+            frozenset(i.name for i in items if claim_of(i.function) == "has_its_parameters"),
             any(hasattr(item.function, "looks_at_situations") for item in items),
             contract,
             broken,

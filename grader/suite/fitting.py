@@ -6,42 +6,71 @@ missing default. They would fail every other check too, so they are compensated 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.replies import Parameter
 from grader.sandbox.session import Session
 from grader.suite.contract import Contract
-from grader.suite.sizes import Sizes
 
 Shapes = Mapping[str, tuple[int, ...]]
 BIAS = ".bias"
+NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class Deviations:
     """The deviations of a module from its contract that are compensated for.
 
+    Where a module has blocks, however many, those that were not looked at deviate as the first.
+
     Attributes:
+        looked_at: The contract's names of the parameters that were looked at.
         names: The module's name of each parameter that is named otherwise, by the contract's name.
-        surplus: Biases of layers that have none in the contract; they are set to zero.
+        surplus: Biases of layers that have none in the contract, by the name of the layer's weight;
+            they are set to zero.
         missing: Biases of the contract that the module lacks; the oracle takes them as zeros.
         needed: Constructor arguments without a default, though the contract has one.
     """
 
+    looked_at: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(default_factory=dict)
-    surplus: tuple[str, ...] = ()
+    surplus: Mapping[str, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
     needed: frozenset[str] = frozenset()
 
     def own_name(self, name: str) -> str:
         """Return the module's own name of a parameter."""
-        return self.names.get(name, name)
+        like = self._like(name)
+        return _numbered(self.names[like], name) if like in self.names else name
+
+    def lacks(self, name: str) -> bool:
+        """Return whether the module has no such bias, though the contract has."""
+        return self._like(name) in self.missing
 
     def present(self, names: Iterable[str]) -> list[str]:
         """Return those of the contract's names that the module has a parameter for."""
-        return [name for name in names if name not in self.missing]
+        return [name for name in names if not self.lacks(name)]
+
+    def surplus_sizes(self, shapes: Shapes) -> dict[str, int]:
+        """Return how many numbers each surplus bias has, by name.
+
+        Args:
+            shapes: Shapes of the contract's parameters, by name.
+        """
+        layers = {name: self._like(name) for name in shapes}
+        return {
+            _numbered(self.surplus[like], name): shapes[name][0]
+            for name, like in layers.items()
+            if like in self.surplus
+        }
+
+    def _like(self, name: str) -> str:
+        """Return the name of the parameter that was looked at in the place of this one."""
+        return name if name in self.looked_at else NUMBER.sub("0", name)
 
 
 NO_DEVIATIONS = Deviations()
@@ -61,8 +90,9 @@ def find_deviations(contract: Contract, session: Session) -> Deviations:
     with batch.apart():
         made = batch.create(contract.entry, (), short)
     batch.send()
+    wanted = contract.parameters(sizes)
     try:
-        found = {name: one.shape for name, one in whole.parameters.items()}
+        found = shapes_without_aliases(whole.parameters, wanted)
     except (SubmissionError, SubmissionRefused):
         return NO_DEVIATIONS  # compensate for nothing: a check that needs the module raises this
     try:
@@ -70,37 +100,54 @@ def find_deviations(contract: Contract, session: Session) -> Deviations:
         needed: frozenset[str] = frozenset()
     except (SubmissionError, SubmissionRefused):
         needed = frozenset(contract.defaults)
-    wanted = contract.parameters(sizes)
     names = renamed_parameters(wanted, found)
     missing = missing_biases(wanted, {**found, **names})
-    return Deviations(names, surplus(wanted, found), missing, needed)
+    aliases = {name: one.same_as for name, one in whole.parameters.items()}
+    return Deviations(frozenset(wanted), names, surplus(wanted, found, aliases), missing, needed)
+
+
+def shapes_without_aliases(found: Mapping[str, Parameter], wanted: Container[str]) -> Shapes:
+    """Return the shapes of a module's parameters, each once: by the wanted name if it has one."""
+    taken = {one.same_as for name, one in found.items() if name in wanted}
+    return {
+        name: one.shape
+        for name, one in found.items()
+        if name in wanted or (one.same_as == name and name not in taken)
+    }
 
 
 def renamed_parameters(wanted: Shapes, found: Shapes) -> dict[str, str]:
     """Return the module's name of each of the contract's parameters that was renamed.
 
-    Missing and unexpected parameters are paired in order if all their shapes agree; {} if not.
+    Missing and unexpected parameters of each shape are paired in order; {} if their numbers differ.
 
     Args:
         wanted: Shapes of the contract's parameters, by name.
         found: Shapes of the module's parameters, by name.
     """
-    missing = [name for name in wanted if name not in found]
-    extra = [name for name in found if name not in wanted]
+    missing = sorted((name for name in wanted if name not in found), key=lambda name: wanted[name])
+    extra = sorted((name for name in found if name not in wanted), key=lambda name: found[name])
     alike = [wanted[name] for name in missing] == [found[name] for name in extra]
     return dict(zip(missing, extra, strict=True)) if alike else {}
 
 
-def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
-    """Return the module's biases, by name, of layers that have no bias in the contract."""
-    return tuple(
-        name
-        for name, shape in found.items()
-        if name not in wanted
-        and name.endswith(BIAS)
-        and (weight := wanted.get(_weight_of(name))) is not None
-        and shape == weight[:1]
-    )
+def surplus(
+    wanted: Shapes, found: Shapes, aliases: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the module's biases of layers that have no bias in the contract, by the weight's name.
+
+    Args:
+        wanted: Shapes of the contract's parameters, by name.
+        found: Shapes of the module's parameters, by name.
+        aliases: The first name of each of the module's parameters, by any name.
+    """
+    biases = {}
+    for name, shape in found.items():
+        weight = _weight_of(name)
+        weight = weight if weight in wanted else (aliases or {}).get(weight, weight)
+        if name.endswith(BIAS) and name not in wanted and shape == wanted.get(weight, ())[:1]:
+            biases[weight] = name
+    return biases
 
 
 def missing_biases(wanted: Iterable[str], found: Container[str]) -> frozenset[str]:
@@ -112,14 +159,14 @@ def missing_biases(wanted: Iterable[str], found: Container[str]) -> frozenset[st
     )
 
 
-def bias_sizes(names: tuple[str, ...], contract: Contract, sizes: Sizes) -> dict[str, int]:
-    """Return how many numbers each of these biases has at given sizes, by its name."""
-    shapes = contract.parameters(sizes) if contract.parameters else {}
-    return {name: shapes[_weight_of(name)][0] for name in names}
-
-
 def _weight_of(bias: str) -> str:
     return f"{bias.removesuffix(BIAS)}.weight"
+
+
+def _numbered(name: str, like: str) -> str:
+    """Return a name with the numbers of another one."""
+    numbers = iter(NUMBER.findall(like))
+    return NUMBER.sub(lambda found: next(numbers, found[0]), name)
 
 
 def likely_reason(wanted: Shapes, found: Shapes, arguments: Mapping[str, Any]) -> str:

@@ -91,8 +91,16 @@ class ModuleState:
             return self.weights
         shapes = self.contract.parameters(self.sizes)
         like = next(iter(self.weights.values()), torch.zeros(()))
-        missing = {name: like.new_zeros(shapes[name]) for name in self.deviations.missing}
+        lacks = self.deviations.lacks
+        missing = {name: like.new_zeros(shapes[name]) for name in shapes if lacks(name)}
         return {**self.weights, **missing}
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """The module's own names of its parameters, with those of surplus biases."""
+        shapes = self.contract.parameters(self.sizes) if self.contract.parameters else {}
+        known = map(self.deviations.own_name, self.weights)
+        return frozenset((*known, *self.deviations.surplus_sizes(shapes)))
 
     @property
     def first_weights(self) -> Weights:

@@ -10,7 +10,6 @@ from torch import Tensor
 from grader.sandbox.batch import CallArguments, CallOptions
 from grader.sandbox.pace import Work
 from grader.suite.calls import PlannedCall
-from grader.suite.fitting import bias_sizes
 from grader.suite.module_state import ModuleState
 from grader.suite.oracle import Weights
 from grader.suite.right_results import Handle, Inputs
@@ -84,8 +83,8 @@ class Module(ModuleState):
         """Return weights by the module's own names, with zeros for biases the contract lacks."""
         sent = {self.deviations.own_name(name): value for name, value in weights.items()}
         like = next(iter(weights.values()), None)
-        if like is not None:
-            sizes = bias_sizes(self.deviations.surplus, self.contract, self.sizes)
+        if like is not None and self.deviations.surplus and self.contract.parameters is not None:
+            sizes = self.deviations.surplus_sizes(self.contract.parameters(self.sizes))
             sent |= {name: like.new_zeros(size) for name, size in sizes.items()}
         return sent
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed, expect, fail
 from grader.suite.contract import Contract
-from grader.suite.fitting import likely_reason
+from grader.suite.fitting import likely_reason, shapes_without_aliases
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import backed_by_situations
@@ -61,7 +61,7 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     missing = [name for name in wanted if name not in found]
     own = {found[name].same_as for name in wanted if name in found}  # an alias is no extra
     extra = [name for name, parameter in found.items() if parameter.same_as not in own]
-    shapes = {name: parameter.shape for name, parameter in found.items()}
+    shapes = shapes_without_aliases(found, wanted)
     why = likely_reason(wanted, shapes, harness.contract.every_argument)
     if missing:
         has = "the module has " + (", ".join(f"`{name}`" for name in found) or "none")

@@ -40,7 +40,8 @@ class SituationRun:
 
     def __init__(self, harness: Harness, situation: Situation) -> None:
         self._harness = harness.of(situation.contract)
-        missing = self._harness.deviations.missing
+        lacks = self._harness.deviations.lacks
+        missing = [name for name in situation.weights if lacks(name)]
         self.situation = situation.without(missing) if missing else situation
         self.call = plan(self._harness, self.situation)
         self._lacks_zeros = False  # a gradient that is 0, in the submission's answer

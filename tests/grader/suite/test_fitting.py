@@ -31,6 +31,11 @@ SLIPS = [
     ("exercise4", (f"k = {SQUARE}", f"k = {SQUARE}, bias=False"), f"`k.bias`; {NO_BIAS}"),
     ("exercise6", ("4 * embed_dim),", "4 * embed_dim, bias=False),"), f"`ff.0.bias`; {NO_BIAS}"),
     ("warmup3", ("bias=qkv_bias", "bias=False"), ""),
+    ("warmup3", ("self.key", "self.keys"), "registered under another name: `keys.weight`"),
+    *((f"decoder{n}", ("bias=False", "bias=True"), "make the layer") for n in (3, 5, 6, 8, 9)),
+    *((f"decoder{n}", ("q_proj", "wq"), "registered under another name") for n in (3, 5, 6, 8, 9)),
+    ("decoder9", ("self.blocks", "self.layers"), "registered under another name: `layers.0."),
+    ("decoder9", ("self.embedding", "self.wte"), "registered under another name: `wte.weight`"),
 ]
 
 

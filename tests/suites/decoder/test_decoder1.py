@@ -104,8 +104,7 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     loaded = other.call(inputs)
     expected = harness.module(shorter, module.weights).call(inputs)
     harness.ask()
-    deviations = module.deviations
-    own = {deviations.own_name(name) for name in module.weights} | set(deviations.surplus)
+    own = module.own_names
     more = [name for call in (saved, also) for name in call.result if name not in own]
     expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is not a parameter")
     expect_close(loaded.out, expected.out, "output of a module of another max_len after loading")

@@ -126,9 +126,9 @@ KINDS = {
     "repeated": repeated,
     "below 0": below_zero,
     "far away": far_away,
-    "the same for each sequence": lambda draw, shape, sizes: (
-        in_any_order(draw, shape, sizes).expand(shape)
-    ),
+    "the same for each sequence": lambda draw, shape, sizes: in_any_order(
+        draw, shape, sizes
+    ).expand(shape),
     "of each sequence, counted from elsewhere": of_each(counted),
     "of each sequence, in any order": of_each(in_any_order),
     "of each sequence, far away": of_each(far_away),
@@ -215,6 +215,7 @@ def of_placed(claim: Any) -> Callable[[Harness], None]:
     return points(1)(check)
 
 
+test_parameters_are_those_of_the_contract = claims.has_its_parameters
 test_rotate_keeps_shape_dtype_and_device = of_rotate(claims.keeps_shape_and_dtype)
 test_rotate_matches_its_formula = of_rotate(claims.matches_the_formula, worth=3)
 
@@ -325,9 +326,6 @@ test_rotate_remembers_nothing = of_rotate(claims.remembers_nothing)
 def test_rotate_is_pinned_to_no_device(harness: Harness) -> None:
     """A table that stays on the CPU cannot be used with an input on a GPU."""
     claims.is_pinned_to_no_device(harness.of(plain))
-
-
-test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 
 @points(1)

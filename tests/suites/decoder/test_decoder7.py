@@ -153,8 +153,7 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     expected = harness.module(wider, module.weights).call({"x": inputs["x"]})
     harness.ask()
     _ = before.outs
-    deviations = module.deviations
-    own = {deviations.own_name(name) for name in module.weights} | set(deviations.surplus)
+    own = module.own_names
     more = [name for call in (saved, also) for name in call.result if name not in own]
     expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is not a parameter")
     expect_close(loaded.out, expected.out, "output of a module of another window after loading")

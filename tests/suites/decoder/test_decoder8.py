@@ -24,6 +24,7 @@ from grader.suite import (
     expect_close,
     expect_finite,
     expect_gradient,
+    includes,
     linear,
     points,
 )
@@ -177,6 +178,7 @@ def expect_block(harness: Harness, *silent: str, **weights: Tensor) -> None:
 
 
 @points(1)
+@includes(claims.has_its_parameters)
 def test_parameters_are_those_of_the_contract(harness: Harness) -> None:
     """A parameter that is not registered is never trained or saved, in the block or alone."""
     claims.has_its_parameters(harness)

@@ -23,6 +23,7 @@ from grader.suite import (
     expect,
     expect_close,
     expect_gradient,
+    includes,
     linear,
     points,
 )
@@ -157,7 +158,9 @@ TOKENS = Input(
     kinds={
         "ordinary": spoken, "every other of a longer row": apart, "transposed": transposed,
         "all alike": lambda draw, shape, sizes: torch.full(shape, draw.integer(0, sizes.V - 1)),
-        "one row for all": lambda draw, shape, sizes: spoken(draw, (1, shape[1]), sizes).expand(shape),
+        "one row for all": lambda draw, shape, sizes: (
+            spoken(draw, (1, shape[1]), sizes).expand(shape)
+        ),
         "the first and the last": lambda draw, shape, sizes: (
             spoken(draw, shape, sizes) % 2 * (sizes.V - 1)
         ),
@@ -249,6 +252,7 @@ def of(one: Contract, claim: Any, worth: int = 1) -> Callable[[Harness], None]:
 
 
 @points(1)
+@includes(claims.has_its_parameters)
 def test_parameters_are_those_of_the_contract(harness: Harness) -> None:
     """Tied weights are one parameter under two names: trained once, counted once."""
     module = harness.module(weights={})

@@ -6,7 +6,17 @@ from math import sqrt
 from torch import Tensor
 
 from grader.attention import AttentionContract, WeightLayout, attention_map
-from grader.suite import Harness, Sizes, Weights, checks_of, claims, linear, load_suite, points
+from grader.suite import (
+    Harness,
+    Sizes,
+    Weights,
+    checks_of,
+    claims,
+    expect,
+    linear,
+    load_suite,
+    points,
+)
 
 warmup2 = load_suite(__file__, "test_warmup2.py")
 
@@ -55,7 +65,12 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 @points(1)
 def test_qkv_bias_gives_all_three_layers_a_bias(harness: Harness) -> None:
     """The argument has to reach the layers, and its default is False."""
-    claims.has_its_parameters(harness.of(biased))
+    module = harness.of(biased).module(weights={})
+    harness.ask()
+    assert module.made is not None
+    own = map(module.deviations.own_name, shapes_with_bias(harness.sizes))
+    lacking = [name for name in own if name not in module.made.parameters]
+    expect(not lacking, f"expected a parameter `{''.join(lacking[:1])}` at qkv_bias=True")
     claims.matches_the_formula(harness.of(biased))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.kit.kits import Exercise, Kit
 from grader.kit.stubs import shipped_stub
-from grader.submission.source import parse_text, without_async
+from grader.submission.plain_tree import parse_plain
 
 StatementDumps = Counter[str]  # how often a file has each statement, its names replaced
 SELF = "self"
@@ -30,7 +30,7 @@ def fix_it_exercises_in(source: str, kit: Kit) -> list[Exercise]:
     """
     fix_its = [one for one in kit.exercises if not one.diagnosis]
     try:
-        tree = without_async(parse_text(source))
+        tree = parse_plain(source)
         if sum(1 for _ in itertools.islice(ast.walk(tree), MAX_NODES)) == MAX_NODES:
             return fix_its
         there = _statement_dumps(tree)

@@ -12,6 +12,7 @@ from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.jinja import render
 
+MAX_MISTAKES_LISTED = 100  # the most frequent ones
 MAX_LISTED_SCORES = 40  # in the text version of a plot
 
 
@@ -197,5 +198,5 @@ def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
         MistakeMet(
             name, catalogue()[name].says if name in catalogue() else "", count, tuple(where[name])
         )
-        for name, count in times.most_common()
+        for name, count in times.most_common(MAX_MISTAKES_LISTED)
     ]

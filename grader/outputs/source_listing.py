@@ -17,6 +17,7 @@ from grader.wire.plain import with_newlines
 
 MAX_LINES = 5_000  # lines; a longer page is slow to open
 MAX_BLANK_LINES = 200  # in a row; the lexer scans to their end again from each
+MAX_COLOURED_LINE_CHARS = 1000  # the lexer scans to the end of a row of zeros again from each
 MAX_COLOURED_CHARS = 100_000  # the lexer takes up to ten microseconds for each
 TOKEN_KINDS = (
     (Token.Comment, "comment"),
@@ -83,7 +84,11 @@ def list_source(
         cells: The line on which each code cell of a notebook begins.
     """
     lines = clean_lines(source)[:MAX_LINES]
-    is_short = sum(map(len, lines)) <= MAX_COLOURED_CHARS and _most_blank(lines) <= MAX_BLANK_LINES
+    is_short = (
+        sum(map(len, lines)) <= MAX_COLOURED_CHARS
+        and max(map(len, lines), default=0) <= MAX_COLOURED_LINE_CHARS
+        and _most_blank(lines) <= MAX_BLANK_LINES
+    )
     pieces = _coloured(lines) if is_short else [[("", text)] for text in lines]
     return [
         SourceLine(

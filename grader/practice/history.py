@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from grader.records import Report, Verdict
 
 MAX_ROWS = 50_000  # of a table that are read, the last ones; a stranger's file may have any number
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+MAX_FOUND_CHARS = 20_000  # the verdicts, or the mistakes, of a grading; ours have up to 4,000
+MAX_MISTAKES = 10  # of a grading; we find up to three
 MAX_NAME_CHARS = 100  # of an exercise, a check, a mistake
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
 IS_NAMED = f"length(exercise) <= {MAX_NAME_CHARS}"  # of a row that somebody else may have made
@@ -57,7 +60,7 @@ class Grading(msgspec.Struct, frozen=True):
     solved: bool
     hints: Count
     written: bool
-    mistakes: Annotated[list[Name], msgspec.Meta(max_length=20)]
+    mistakes: Annotated[list[Name], msgspec.Meta(max_length=MAX_MISTAKES)]
     digest: str
 
     def __post_init__(self) -> None:
@@ -258,11 +261,14 @@ class History:
 def _grading(*row: Any) -> Grading:
     """Return a grading; of long texts only what is needed of them."""
     *said, checks, diagnosis, source = row
+    if max(len(checks), len(diagnosis)) > MAX_FOUND_CHARS:
+        raise ValueError("more checks or mistakes than there are")
     _moment(row[1])
     verdicts = msgspec.json.decode(checks, type=dict[str, str]).values()
     mistakes = msgspec.json.decode(diagnosis, type=list[list[str]])
     written = any(verdict != Verdict.TODO for verdict in verdicts)
-    values = (*said, written, mistakes[0] if mistakes else [], digest(source.encode()))
+    first = [sys.intern(name) for name in (mistakes[0] if mistakes else [])]
+    values = (*said, written, first, digest(source.encode()))
     named = dict(zip(Grading.__struct_fields__, values, strict=True))
     return msgspec.convert(named, Grading, strict=False)
 

@@ -12,15 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 from unicodedata import category
 
 CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
 MAX_MARKS = 100  # accents on one letter
-ASYNCHRONOUS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.AsyncFunctionDef: ast.FunctionDef, ast.AsyncFor: ast.For, ast.AsyncWith: ast.With
-}  # fmt: skip
 MAX_PROBLEM_CHARS = 2000  # of a message: a name may be as long as the file
 MAX_SOURCE_BYTES = 128 << 10  # to parse it takes up to 3,500 times as much memory
 
@@ -126,32 +122,6 @@ def parse_text(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
-
-
-def without_async(tree: ast.Module) -> ast.Module:
-    """Return a tree whose functions, loops and blocks are not asynchronous, changed in place.
-
-    To compare what texts compute: whoever awaits what waits for nothing computes the same.
-    """
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, list):
-                value[:] = map(_waiting_for_nothing, value)
-            else:
-                setattr(node, name, _waiting_for_nothing(value))
-        waiting += ast.iter_child_nodes(node)
-    return tree
-
-
-def _waiting_for_nothing(value: Any) -> Any:
-    """Return a node that is not asynchronous itself in the place of one that is."""
-    while isinstance(value, ast.Await):
-        value = value.value
-    if kind := ASYNCHRONOUS.get(type(value)):
-        return ast.copy_location(kind(**dict(ast.iter_fields(value))), value)
-    return value
 
 
 def _has_too_many_fields(source: str) -> bool:

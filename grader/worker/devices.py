@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 
 # Imported before a submission is loaded, which may replace these names in torch.
-from torch import Tensor, device, empty, empty_strided, tensor
+from torch import Tensor, device, empty, empty_strided, inference_mode, tensor
 from torch.overrides import TorchFunctionMode
 
 from grader.wire.originals import (
@@ -36,6 +36,7 @@ _COPY, _TO_COPY, _INDEX = _ids(aten.copy_), _ids(aten._to_copy), _ids(aten.index
 _REPEAT_INTERLEAVE = id(aten.repeat_interleave.Tensor)
 
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
+_NO_DISPATCH = Tensor.__torch_dispatch__
 _SET_DATA = Tensor.data.__set__  # type: ignore[attr-defined]
 _AT_PLACES = {Tensor.__getitem__, Tensor.__setitem__}
 _READ_BACK = _ids(aten._local_scalar_dense, aten.item, aten.equal, aten.is_nonzero, aten.allclose)
@@ -99,6 +100,8 @@ class SimulatedDevice(OperationWatcher):
         kwargs = dict(kwargs)
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
+        if any(type(one).__torch_dispatch__ is not _NO_DISPATCH for one in tensors):
+            return NotImplemented  # what its class makes of it comes here again
         is_simulated = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
         if is_simulated:
             _refuse_reading(func, args, kwargs)
@@ -126,11 +129,12 @@ class SimulatedDevice(OperationWatcher):
 
     def make_stand_in(self, value: Tensor) -> Tensor:
         """Make a tensor on ``meta`` that stands for a real tensor, which becomes its twin."""
-        stand_in = empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
-        if offset := value.storage_offset():  # a backward tells by it which part this is
-            whole = value.untyped_storage().nbytes() // value.element_size()
-            behind = empty(whole, dtype=value.dtype, device="meta")
-            stand_in = behind.as_strided(value.shape, value.stride(), offset)
+        with inference_mode(TENSOR_BASE.is_inference(value)):  # a view of a usual tensor is none
+            stand_in = empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+            if offset := value.storage_offset():  # a backward tells by it which part this is
+                whole = value.untyped_storage().nbytes() // value.element_size()
+                behind = empty(whole, dtype=value.dtype, device="meta")
+                stand_in = behind.as_strided(value.shape, value.stride(), offset)
         self.pair(stand_in, value)
         return stand_in
 

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.submission.source import parse_text, without_async
+from grader.submission.plain_tree import parse_plain
 
 MAX_BROKEN_LINES = 20  # that are taken out until the rest parses
+RUNS_TEXTS = {"exec", "eval", "compile"}
+DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)\s", re.MULTILINE)
 WORDS = re.compile(r"\w+")
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Block = ast.stmt | ast.ExceptHandler | ast.match_case  # what statements may stand in
@@ -52,11 +54,14 @@ def statements_in(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def parse_most(source: str) -> ast.Module:
-    """Return the syntax tree of a source without the lines that don't parse; it may be empty."""
+    """Return the syntax tree of a source without the lines that don't parse; it may be empty.
+
+    The statements in its texts that ``exec`` may run are part of it.
+    """
     lines = source.split("\n")
     for _ in range(MAX_BROKEN_LINES):
         try:
-            return without_async(parse_text("\n".join(lines)))
+            return with_texts_that_run(parse_plain("\n".join(lines)))
         except SyntaxError as error:
             place = min(error.lineno or len(lines), len(lines)) - 1
             if place < 0 or not lines[place].strip():
@@ -65,3 +70,26 @@ def parse_most(source: str) -> ast.Module:
         except (ValueError, RecursionError, MemoryError):
             break
     return ast.Module([], [])
+
+
+def with_texts_that_run(tree: ast.Module) -> ast.Module:
+    """Return a module with the statements that it has in texts, where ``exec`` may run these."""
+    nodes = [*ast.walk(tree)]
+    if not any(isinstance(one, ast.Name) and one.id in RUNS_TEXTS for one in nodes):
+        return tree
+    texts = (one.value for one in nodes if isinstance(one, ast.Constant))
+    run = [_as_text(text) for text in texts if isinstance(text, str | bytes)]
+    found = [one for text in run if DEFINES.search(text) for one in _statements(text)]
+    return ast.Module([*tree.body, *found], [])
+
+
+def _as_text(text: str | bytes) -> str:
+    return text.decode(errors="replace") if isinstance(text, bytes) else text
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    """Return the statements of a text; none where it does not parse, as it cannot be run."""
+    try:
+        return with_texts_that_run(parse_plain(text)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []

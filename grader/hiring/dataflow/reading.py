@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,8 +21,6 @@ from grader.hiring.dataflow.values import (
 
 MAX_CALLS = 8  # of functions within one another that are followed
 MAX_DECORATORS = 10  # that are looked at
-RUNS_TEXTS = {"exec", "eval", "compile"}
-DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)\s", re.MULTILINE)
 DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
 
 __all__ = ["Operation", "TooMuch", "operations_in", "read_operations"]
@@ -79,7 +76,6 @@ class _Reader(StatementReader):
 
     def read_module(self, tree: ast.Module) -> list[Value]:
         """Return the values that leave the functions and classes of a module."""
-        tree = _with_texts_that_run(tree)
         self._handed_on = _names_handed_on(tree)
         self.read_all(tree.body)
         self.roots.clear()  # what a module does when it is run is no part of an answer
@@ -186,16 +182,6 @@ class _Reader(StatementReader):
             names[node.args.vararg.arg] = self.value("Tuple", given[len(wanted) :])
         names.update({one.arg: known for one, known in zip(wanted, given, strict=False)})
         names.update({name: known for name, known in named.items() if name in names})
-
-
-def _with_texts_that_run(tree: ast.Module) -> ast.Module:
-    """Return a module with the statements that it has in texts, where ``exec`` may run these."""
-    nodes = [*ast.walk(tree)]
-    if not any(isinstance(one, ast.Name) and one.id in RUNS_TEXTS for one in nodes):
-        return tree
-    texts = [one.value for one in nodes if isinstance(one, ast.Constant)]
-    run = [text for text in texts if isinstance(text, str) and DEFINES.search(text)]
-    return ast.Module([*tree.body, *(one for text in run for one in parse_most(text).body)], [])
 
 
 def _names_handed_on(tree: ast.AST) -> frozenset[str]:

@@ -54,7 +54,7 @@ class SituationOutcome:
     Attributes:
         aspect: What is wrong; None if the submission is right.
         reason: The exception that says why; None if the submission is right.
-        is_spared: Whether nothing shows here: what is right is 0, or a gradient that is 0 is lacking.
+        is_spared: Whether nothing shows here: what is right is 0, or it lacks a gradient of 0.
     """
 
     situation: SituationLike

@@ -238,6 +238,34 @@ def test_functions_that_wait_for_nothing_compute_the_same() -> None:
     assert found[0] == found[1]
 
 
+MIXER = "class Mixer:\n    def forward(self, x, w):\n        return x @ self.w.norm()\n"
+FORWARD = "def turn(self, x, w):\n    return x @ self.w.norm()\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        MIXER.replace("self.w.norm", "getattr(getattr(self, 'w'), 'norm')"),
+        f"{FORWARD}class Mixer:\n    forward = turn\n",
+        f"{FORWARD}class Mixer: pass\nMixer.forward = turn\n",
+        f"{FORWARD}class Mixer: pass\nsetattr(Mixer, 'forward', turn)\n",
+        f"{FORWARD}Mixer = type('M', (object,), {{'forward': turn}})\n",
+        f"exec({MIXER!r})\n",
+        f"exec({MIXER.encode()!r})\n",
+    ],
+)
+def test_class_made_in_another_way_computes_the_same(source: str) -> None:
+    contract = contract_of(MIXER)
+    wanted = {one.what for one in read_operations(MIXER, contract)}
+    assert len(wanted) > 2
+    assert wanted <= {one.what for one in read_operations(source, contract)}
+
+
+def test_text_that_cannot_run_is_not_read() -> None:
+    broken = f"exec({MIXER + 'x = = 1'!r})\n"
+    assert read_operations(broken, contract_of(MIXER)) == []
+
+
 HOSTILE = {
     "lambdas without a value": "import torch as u\nf0 = lambda: u\n"
     + "".join(f"f{n + 1} = lambda: f{n}({f'f{n}(), ' * 40})\n" for n in range(7))

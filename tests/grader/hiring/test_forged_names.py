@@ -182,6 +182,11 @@ def test_blank_lines_without_end_have_no_colours() -> None:
     )
 
 
+def test_a_row_of_zeros_after_a_percent_sign_has_no_colours() -> None:
+    lines = list_source(f"x = '%{'0' * 40_000}'\ny = 2\n", {})
+    assert {kind for line in lines for kind, _ in line.pieces} == {""}
+
+
 def test_string_of_endless_fields_is_not_parsed() -> None:
     source = "a = 1\nx = f'" + "{a}" * 1500 + "' \\\n  f'" + "{a}" * 1500 + "'\n"
     many = "".join(f"x{n} = f'{{a}}'\n" for n in range(3000))

@@ -202,6 +202,7 @@ def test_what_takes_for_ever_to_open_is_said(
         ("grading SET checks", "[" * 9000),
         ("grading SET exercise", "x" * 101),  # took any amount of memory, as did the next
         ("grading SET diagnosis", json.dumps([["never-scaled"] * 21])),
+        ("grading SET diagnosis", f"[{','.join(['[]'] * 9000)}]"),
         ("grading SET earned", -5),  # was a fault of the grader, as were those below
         ("grading SET earned", 10**12),
         ("grading SET earned", 10**6),  # of fewer

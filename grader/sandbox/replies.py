@@ -142,13 +142,20 @@ def _read(
 
 
 def _read_broken_rule(answer: responses.Forbidden, loaded: messages.Load | None) -> SourceProblem:
-    """Return the problem to report, in no words but those of the rules: a worker may lie."""
+    """Return the problem to report, in no words but torch's and the rules': a worker may lie."""
     rules = loaded.rules if loaded else messages.NO_RULES
     of_operations = [one for one in rules.operations if fnmatchcase(answer.name.lower(), one)]
-    known = [*{answer.name}.intersection(rules.forbidden), *(x.strip("*") for x in of_operations)]
+    ours = {*rules.forbidden, *(_operations() if of_operations else ())}
+    known = [*ours.intersection([answer.name]), *(one.strip("*") for one in of_operations)]
     if not known or answer.line > len(loaded.source.split("\n") if loaded else ()):
         raise BadFrame("what it says is forbidden is not")
     return forbidden_use(known[0], answer.line)
+
+
+def _operations() -> Iterator[str]:
+    """Yield the names of torch's operations, without their namespaces and overloads."""
+    for name in torch._C._dispatch_get_all_op_names():
+        yield name.partition("::")[2].partition(".")[0]
 
 
 def _expected(answered: StepAnswer, kind: type[_A]) -> tuple[_A, list[Tensor]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any
 
 import torch
@@ -10,6 +12,8 @@ from torch._C import _dispatch_library
 GUARDED_NAMESPACES = ("aten", "_")  # torch's operations; those of every namespace
 # Of these, which torch adds to on demand, the first see no values, the second nothing outside vmap.
 FREE_KEYS = ("Meta", "FuncTorchBatched")
+# As it is first imported, it replaces a kernel and takes that back at once.
+JAGGED_TENSORS = "torch.nested._internal.ops"
 
 
 def keep_kernels() -> None:
@@ -19,8 +23,29 @@ def keep_kernels() -> None:
 
 def _library(kind: str, namespace: str, dispatch_key: str = "", *where: Any) -> Any:
     if namespace in GUARDED_NAMESPACES and dispatch_key not in FREE_KEYS:
+        if _is_imported_by(sys._getframe(1), JAGGED_TENSORS):
+            return _IdleLibrary()
         raise RuntimeError(
             f"no kernel of `{namespace}`, torch's own operations, can be replaced here; define an "
             "operation of your own"
         )
     return _dispatch_library(kind, namespace, dispatch_key, *where)
+
+
+def _is_imported_by(frame: FrameType | None, module: str) -> bool:
+    """Return whether a frame, or one that called it, says that it is of this module."""
+    while frame is not None:
+        if frame.f_globals.get("__name__") == module:
+            return True
+        frame = frame.f_back
+    return False
+
+
+class _IdleLibrary:
+    """A library that registers nothing, whoever asks for it."""
+
+    def impl(self, *_: Any) -> None:
+        """Register no kernel."""
+
+    def reset(self) -> None:
+        """Take nothing back."""

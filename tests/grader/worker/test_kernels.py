@@ -47,3 +47,17 @@ def f(x):
     call = batch.call("f", [((torch.ones(3),), {})])
     batch.send()
     assert call.result().tolist() == [6, 6, 6]
+
+
+def test_jagged_tensors_can_be_imported(begin: Begin) -> None:
+    source = """
+import torch
+
+
+def f(x):
+    return torch.nested.as_nested_tensor([x, 2 * x], layout=torch.jagged).values()
+"""
+    batch = begin(source).batch()
+    call = batch.call("f", [((torch.ones(3),), {})])
+    batch.send()
+    assert call.result().tolist() == [1, 1, 1, 2, 2, 2]

@@ -101,10 +101,11 @@ class WatchedCalls:
                     mode.expect_to_have_seen(results[-1], self._existing)
             if call.overwrites and place + 1 < len(call.calls):
                 continue
+            before = len(sent)
             for result in results[len(trees) :]:
                 trees.append(values.encode(result, sent))
             if len(call.calls) > 1 and self._other is None and not call.overwrites:
-                sent[:] = [x.detach().clone() for x in sent]
+                sent[before:] = [x.detach().clone() for x in sent[before:]]
         return results, trees
 
     def _make_one(self, args: Any, kwargs: Any) -> Any:

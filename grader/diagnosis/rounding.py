@@ -114,8 +114,8 @@ def _rounding_of_gradients(answer: StepAnswer) -> float:
     return max(map(rounding_of, answer.tensors), default=0.0) * GRADIENT_ROUNDINGS
 
 
-def _gaps(one: StepAnswer, other: StepAnswer) -> list[float]:
-    return list(map(gap_between, one.tensors, other.tensors))
+def _gaps(one: StepAnswer, other: StepAnswer) -> Iterator[float]:
+    return map(gap_between, one.tensors, other.tensors)
 
 
 def _with_noise(unit: ReplayUnit, seed_shift: int) -> ReplayUnit:

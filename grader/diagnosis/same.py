@@ -53,11 +53,14 @@ def gap_between(one: Tensor, other: Tensor) -> float:
 
     NaN equals NaN here, and so does infinity; tensors on ``meta`` have no numbers that differ.
     """
-    if one.is_meta or not one.numel():
+    if one.is_meta or torch.equal(one, other):
         return 0.0
     if not one.is_floating_point():
-        return 0.0 if torch.equal(one, other) else inf
+        return inf
     mine, yours = one.double(), other.double()
+    largest = float((mine - yours).abs().max())
+    if isfinite(largest):
+        return largest
     is_same = (mine == yours) | (mine.isnan() & yours.isnan())
     gap = torch.where(is_same, 0.0, (mine - yours).abs()).nan_to_num(nan=inf, posinf=inf)
     return float(gap.max())
@@ -155,9 +158,9 @@ def _alike(one: Tensor, other: Tensor, times: int = 1, least: float = 0.0) -> bo
     one = one.detach()
     if (one.dtype, one.device, one.shape) != (other.dtype, other.device, other.shape):
         return False
-    if one.device.type == "meta":
+    if one.device.type == "meta" or torch.equal(one, other):
         return True
     if not one.is_floating_point():
-        return torch.equal(one, other)
+        return False
     tolerance = times * TOLERANCE_BY_DTYPE.get(one.dtype, DEFAULT_TOLERANCE)
     return same(one.double(), other.double(), tolerance, least)

@@ -17,7 +17,7 @@ from grader.submission import read_submission
 from tests.conftest import Grade
 from tests.support.answers import OWN_CONTRACT, Answer, answers, find, of_kind, right_answers
 from tests.support.drawing import sampled
-from tests.support.paths import ROOT
+from tests.support.paths import ATTACKS, ROOT
 from tests.support.reports import losses, lost
 from tests.support.wrong import Wrong, wrong_versions
 
@@ -205,3 +205,14 @@ def test_answers_are_programs_that_say_what_they_are(exercise: Exercise) -> None
         assert one.submission.source != exercise.solution.read_text(encoding="utf-8")
         ast.parse(one.submission.source)
         assert one.what or one.kind != "wrong", one.name
+
+
+def test_readme_says_how_many_there_are() -> None:
+    to_write = [one for one in KIT.exercises if one.track != "bugs"]
+    wrong = [len([*wrong_versions(one), *of_kind(one, "wrong")]) for one in to_write]
+    right = [len([one for one in answers(e) if one.kind != "wrong"]) for e in to_write]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    attacks = len([*ATTACKS.glob("*.py")])
+    assert f"our tests try {attacks} attacks" in text
+    assert f"held to {min(right)} to {max(right)} right answers in different styles" in text
+    assert f"and to {min(wrong)} to {max(wrong)} wrong ones." in text

@@ -67,14 +67,14 @@ def _members(body: ast.Dict) -> Iterator[ast.stmt]:
 
 
 def _gather_methods(tree: ast.Module) -> None:
-    """Put functions of a module that it gives to its classes into these, by their names there."""
+    """Put functions of a module that it gives to its classes into these, each once."""
     functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
     for statement in tree.body:
         match statement:
             case ast.Assign([ast.Attribute(ast.Name(owner), name)], ast.Name(own)):
                 if owner in classes and own in functions:
-                    classes[owner].body.append(_renamed(functions[own], name))
+                    classes[owner].body.append(_renamed(functions.pop(own), name))
     for one in classes.values():
         one.body = [_method(member, functions) for member in one.body]
 
@@ -83,7 +83,7 @@ def _method(member: ast.stmt, functions: dict[str, ast.FunctionDef]) -> ast.stmt
     """Return the function of the module that a class gives a name; else its own statement."""
     match member:
         case ast.Assign([ast.Name(name)], ast.Name(own)) if own in functions:
-            return _renamed(functions[own], name)
+            return _renamed(functions.pop(own), name)
     return member
 
 

@@ -270,6 +270,8 @@ HOSTILE = {
     "lambdas without a value": "import torch as u\nf0 = lambda: u\n"
     + "".join(f"f{n + 1} = lambda: f{n}({f'f{n}(), ' * 40})\n" for n in range(7))
     + "{}",
+    "one function under many names": f"def f(x):\n    return {'+'.join('x' * 9000)}\n"
+    "class Mixer: pass\n" + "Mixer.a = f\n" * 5000 + "{}",
     "blank lines in a text that may run": 'exec\nt = """' + "\n" * 60_000 + '"""\n{}',
     "wide calls": f"def h(a):\n    return g({'a,' * 20_000})\n{{}}    x = h(x)\n"
     + "    x = h(x)\n" * 3000,

@@ -77,19 +77,23 @@ class SideEffects:
             return self._describe()
 
     def describe_backward(self) -> list[str]:
-        """Return what a backward left changed, in words; values and ``grad`` are none of it."""
+        """Return what a backward left changed, in words; ``grad`` is none of it."""
         with no_overrides():
             return self._describe_form(THE_BACKWARD)
 
     def _describe_form(self, step: str) -> list[str]:
-        """Return how the module has other parts, or is in another mode, and an input has a hook."""
+        """Return how the module has other parts or values, another mode, or an input a hook."""
         found = []
         if added := [name for name in self._state() if name not in self._names]:
             found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by {step}")
         there = {} if self._module is None else registered.parameters(self._module)
-        for name, (p, _) in self._parameters.items():
+        for name, (p, copy) in self._parameters.items():
             if there.get(name) is not p:  # what learns is another one than what is used
                 found.append(f"the parameter `{name[:MAX_NAME_CHARS]}` was replaced by {step}")
+            if not _same(copy, p):
+                found.append(
+                    f"the parameter `{name[:MAX_NAME_CHARS]}` was given other values by {step}"
+                )
         if self._in_training() != self._modes:
             found.append(f"the module was switched between training and evaluation by {step}")
         if any(hooks_of(x) or late_hooks_of(x) for x in self._inputs):
@@ -98,11 +102,7 @@ class SideEffects:
 
     def _describe(self) -> list[str]:
         found = self._describe_form(THE_CALL)
-        for name, (p, copy) in self._parameters.items():
-            if not _same(copy, p):
-                found.append(
-                    f"the parameter `{name[:MAX_NAME_CHARS]}` was given other values by the call"
-                )
+        for name, (p, _) in self._parameters.items():
             grad, gathered = self._grads[name]
             if grad_of(p) is not grad or (gathered is not None and not _same(gathered, grad)):
                 found.append(

@@ -18,7 +18,11 @@ from grader.suite.claims.structure import has_its_parameters
 from grader.suite.compare import expect, expect_all_close, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import judgement
 
+OTHERWISE = (
+    "the output is neither right nor what the planted mistakes give: something else has changed"
+)
 Check = Callable[[Harness], None]
 
 
@@ -82,6 +86,8 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
         has_its_parameters(harness)
         found = find_mistakes(harness, among=names, max_tried=100_000)
         made = found.sets[0] if found.sets else ()
+        judged = None if made else judgement(harness)  # once all are gone, all has to be right
+        expect(judged is None or not judged.failures, OTHERWISE)
         effects = effects_of([one for one in made if isinstance(one, Mistake)], harness)
         return found, effects
 
@@ -90,8 +96,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
             found, effects = harness.shared(explain_these)
             expect(
                 {OUTPUT, OBSERVED_GRADIENTS} <= set(found.explained) and not found.unexplained,
-                "the output is neither right nor what the planted mistakes give: "
-                "something else has changed",
+                OTHERWISE,
             )
             effect = effects.get(name)
             expect(

@@ -45,7 +45,8 @@ class Deviations:
     def own_name(self, name: str) -> str:
         """Return the module's own name of a parameter."""
         like = self._like(name)
-        return _numbered(self.names[like], name) if like in self.names else name
+        own = self.names.get(like, like)
+        return own if like == name else _numbered(own, name)
 
     def lacks(self, name: str) -> bool:
         """Return whether the module has no such bias, though the contract has."""
@@ -61,12 +62,11 @@ class Deviations:
         Args:
             shapes: Shapes of the contract's parameters, by name.
         """
-        layers = {name: self._like(name) for name in shapes}
-        return {
-            _numbered(self.surplus[like], name): shapes[name][0]
-            for name, like in layers.items()
-            if like in self.surplus
-        }
+        sizes = {}
+        for name, shape in shapes.items():
+            if bias := self.surplus.get(like := self._like(name)):
+                sizes[bias if like == name else _numbered(bias, name)] = shape[0]
+        return sizes
 
     def _like(self, name: str) -> str:
         """Return the name of the parameter that was looked at in the place of this one."""

@@ -34,6 +34,7 @@ SLIPS = [
     ("warmup3", ("self.key", "self.keys"), "registered under another name: `keys.weight`"),
     *((f"decoder{n}", ("bias=False", "bias=True"), "make the layer") for n in (3, 5, 6, 8, 9)),
     *((f"decoder{n}", ("q_proj", "wq"), "registered under another name") for n in (3, 5, 6, 8, 9)),
+    ("exercise6", ("self.norm1", "self.norm7"), "another name: `norm7.weight`"),
     ("decoder9", ("self.blocks", "self.layers"), "registered under another name: `layers.0."),
     ("decoder9", ("self.embedding", "self.wte"), "registered under another name: `wte.weight`"),
 ]

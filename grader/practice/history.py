@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,7 +22,6 @@ from grader.records import Report, Verdict
 MAX_ROWS = 50_000  # of a table that are read, the last ones; a stranger's file may have any number
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 MAX_FOUND_CHARS = 20_000  # the verdicts, or the mistakes, of a grading; ours have up to 4,000
-MAX_MISTAKES = 10  # of a grading; we find up to three
 MAX_NAME_CHARS = 100  # of an exercise, a check, a mistake
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
 IS_NAMED = f"length(exercise) <= {MAX_NAME_CHARS}"  # of a row that somebody else may have made
@@ -60,7 +58,7 @@ class Grading(msgspec.Struct, frozen=True):
     solved: bool
     hints: Count
     written: bool
-    mistakes: Annotated[list[Name], msgspec.Meta(max_length=MAX_MISTAKES)]
+    mistakes: Annotated[list[Name], msgspec.Meta(max_length=10)]
     digest: str
 
     def __post_init__(self) -> None:
@@ -267,8 +265,7 @@ def _grading(*row: Any) -> Grading:
     verdicts = msgspec.json.decode(checks, type=dict[str, str]).values()
     mistakes = msgspec.json.decode(diagnosis, type=list[list[str]])
     written = any(verdict != Verdict.TODO for verdict in verdicts)
-    first = [sys.intern(name) for name in (mistakes[0] if mistakes else [])]
-    values = (*said, written, first, digest(source.encode()))
+    values = (*said, written, mistakes[0] if mistakes else [], digest(source.encode()))
     named = dict(zip(Grading.__struct_fields__, values, strict=True))
     return msgspec.convert(named, Grading, strict=False)
 

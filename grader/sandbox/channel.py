@@ -14,7 +14,7 @@ from torch import Tensor
 
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.sandbox.replies import StepAnswer, read_reply
+from grader.sandbox.replies import NOTHING_LOADED, StepAnswer, read_reply
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem
 from grader.wire import packing
@@ -150,7 +150,7 @@ class Channel:
         self._released: list[int] = []
         self._broken = [] if broken is None else broken
         self._under_way = False
-        self._loaded: Load | None = None  # the last one
+        self._loaded = NOTHING_LOADED
 
     def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.

@@ -19,6 +19,7 @@ from grader.wire.frames import BadFrame, Buffer
 from grader.wire.plain import one_line
 
 MAX_NAME_CHARS = 500  # of a name, or of a sentence for the learner, which may be forged
+NOTHING_LOADED = messages.Load("", "")
 MAX_SIDE_EFFECTS = 20  # sentences on what a call changed: a parameter, say
 
 _A = TypeVar("_A", bound=responses.Answer)
@@ -79,7 +80,10 @@ class CallResults:
 
 
 def read_reply(
-    reply: responses.Reply, body: Buffer, groups: Sequence[int], loaded: messages.Load | None = None
+    reply: responses.Reply,
+    body: Buffer,
+    groups: Sequence[int],
+    loaded: messages.Load = NOTHING_LOADED,
 ) -> list[StepAnswer | Exception]:
     """Return the answers to groups of steps; an exception for a failed step and those after it.
 
@@ -87,7 +91,7 @@ def read_reply(
         reply: The reply.
         body: The bytes of its answers.
         groups: How many steps each group has.
-        loaded: The source that the worker runs, and its rules; None where it runs none.
+        loaded: The source that the worker runs, and its rules.
 
     Raises:
         BadFrame: The reply is malformed, or has too few or too many answers.
@@ -125,7 +129,7 @@ def _read_group(
 
 
 def _read(
-    answer: responses.Answer, data: Buffer | memoryview, loaded: messages.Load | None
+    answer: responses.Answer, data: Buffer | memoryview, loaded: messages.Load
 ) -> StepAnswer | Exception:
     match answer:
         case responses.Refused(text=text):
@@ -141,13 +145,13 @@ def _read(
     return StepAnswer(answer, packing.load_tensors(answer.tensors, data))
 
 
-def _read_broken_rule(answer: responses.Forbidden, loaded: messages.Load | None) -> SourceProblem:
+def _read_broken_rule(answer: responses.Forbidden, loaded: messages.Load) -> SourceProblem:
     """Return the problem to report, in no words but torch's and the rules': a worker may lie."""
-    rules = loaded.rules if loaded else messages.NO_RULES
+    rules = loaded.rules
     of_operations = [one for one in rules.operations if fnmatchcase(answer.name.lower(), one)]
     ours = {*rules.forbidden, *(_operations() if of_operations else ())}
     known = [*ours.intersection([answer.name]), *(one.strip("*") for one in of_operations)]
-    if not known or answer.line > len(loaded.source.split("\n") if loaded else ()):
+    if not known or answer.line > len(loaded.source.split("\n")):
         raise BadFrame("what it says is forbidden is not")
     return forbidden_use(known[0], answer.line)
 

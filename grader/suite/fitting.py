@@ -70,7 +70,9 @@ class Deviations:
 
     def _like(self, name: str) -> str:
         """Return the name of the parameter that was looked at in the place of this one."""
-        return name if name in self.looked_at else NUMBER.sub("0", name)
+        if not self.looked_at or name in self.looked_at:
+            return name
+        return NUMBER.sub("0", name)
 
 
 NO_DEVIATIONS = Deviations()

@@ -119,7 +119,7 @@ class ForbiddenCalls:
 
     def _is_torchs_own_call(self, frame: FrameType | None, name: str) -> bool:
         """Whether a part of torch that is allowed makes this call, by name and for its own ends."""
-        frames = [one for one in _outwards(frame) if one.f_code.co_filename != __file__]
+        frames = [one for one in outwards(frame) if one.f_code.co_filename != __file__]
         if name and not (frames and name in frames[0].f_code.co_names):
             return False
         for one in frames:
@@ -167,7 +167,7 @@ class ForbiddenCalls:
         self._refuse(name)
 
     def _refuse(self, name: str) -> None:
-        frames = _outwards(sys._getframe(1))
+        frames = outwards(sys._getframe(1))
         lines = (one.f_lineno for one in frames if one.f_code.co_filename == self._filename)
         line = next(lines, 0)
         self.broken = self.broken or responses.Forbidden(name=name, line=line)
@@ -237,7 +237,8 @@ def operations() -> dict[str, list[str]]:
     return found
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame, then those that called it."""
     while frame is not None:
         yield frame
         frame = frame.f_back

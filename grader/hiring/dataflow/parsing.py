@@ -61,7 +61,7 @@ def parse_most(source: str) -> ast.Module:
     lines = source.split("\n")
     for _ in range(MAX_BROKEN_LINES):
         try:
-            return with_texts_that_run(parse_plain("\n".join(lines)))
+            return _with_texts_that_run(parse_plain("\n".join(lines)))
         except SyntaxError as error:
             place = min(error.lineno or len(lines), len(lines)) - 1
             if place < 0 or not lines[place].strip():
@@ -72,7 +72,7 @@ def parse_most(source: str) -> ast.Module:
     return ast.Module([], [])
 
 
-def with_texts_that_run(tree: ast.Module) -> ast.Module:
+def _with_texts_that_run(tree: ast.Module) -> ast.Module:
     """Return a module with the statements that it has in texts, where ``exec`` may run these."""
     nodes = [*ast.walk(tree)]
     if not any(isinstance(one, ast.Name) and one.id in RUNS_TEXTS for one in nodes):
@@ -90,6 +90,6 @@ def _as_text(text: str | bytes) -> str:
 def _statements(text: str) -> list[ast.stmt]:
     """Return the statements of a text; none where it does not parse, as it cannot be run."""
     try:
-        return with_texts_that_run(parse_plain(text)).body
+        return _with_texts_that_run(parse_plain(text)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []

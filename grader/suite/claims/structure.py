@@ -59,9 +59,8 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     wanted = harness.contract.parameters(sizes)
     found = module.made.parameters
     missing = [name for name in wanted if name not in found]
-    own = {found[name].same_as for name in wanted if name in found}  # an alias is no extra
-    extra = [name for name, parameter in found.items() if parameter.same_as not in own]
     shapes = shapes_without_aliases(found, wanted)
+    extra = [name for name in shapes if name not in wanted]
     why = likely_reason(wanted, shapes, harness.contract.every_argument)
     if missing:
         has = "the module has " + (", ".join(f"`{name}`" for name in found) or "none")

@@ -239,17 +239,17 @@ def test_functions_that_wait_for_nothing_compute_the_same() -> None:
 
 
 MIXER = "class Mixer:\n    def forward(self, x, w):\n        return x @ self.w.norm()\n"
-FORWARD = "def turn(self, x, w):\n    return x @ self.w.norm()\n"
+TURN = "def turn(self, x, w):\n    return x @ self.w.norm()\n"
 
 
 @pytest.mark.parametrize(
     "source",
     [
         MIXER.replace("self.w.norm", "getattr(getattr(self, 'w'), 'norm')"),
-        f"{FORWARD}class Mixer:\n    forward = turn\n",
-        f"{FORWARD}class Mixer: pass\nMixer.forward = turn\n",
-        f"{FORWARD}class Mixer: pass\nsetattr(Mixer, 'forward', turn)\n",
-        f"{FORWARD}Mixer = type('M', (object,), {{'forward': turn}})\n",
+        f"{TURN}class Mixer:\n    forward = turn\n",
+        f"{TURN}class Mixer: pass\nMixer.forward = turn\n",
+        f"{TURN}class Mixer: pass\nsetattr(Mixer, 'forward', turn)\n",
+        f"{TURN}Mixer = type('M', (object,), {{'forward': turn}})\n",
         f"exec({MIXER!r})\n",
         f"exec({MIXER.encode()!r})\n",
     ],

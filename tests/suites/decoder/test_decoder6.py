@@ -293,7 +293,8 @@ def test_state_holds_the_weights_alone(harness: Harness) -> None:
     saved = module.call({}, method="state_dict")
     harness.ask()
     _ = first.outs
-    more = [name for name in saved.result if name not in module.own_names]
+    own = module.own_names
+    more = [name for name in saved.result if name not in own]
     expect(not more, f"state_dict(): expected the weights alone, it has `{''.join(more[:1])}`")
 
 

@@ -83,7 +83,7 @@ def is_chosen_by_name(
 ) -> bool:
     """Return whether ``choose_files`` unpacks nothing and reads no file."""
     chooser = _Chooser(contents, exercises, defines)
-    return not contents.archives and all(chooser.is_chosen_by_name(one) for one in exercises)
+    return not contents.archives and all(chooser.choose_by_name(one) for one in exercises)
 
 
 class _Chooser:
@@ -107,15 +107,23 @@ class _Chooser:
         ]
         self._unclaimed = unclaimed[:MAX_FILES_READ]
 
-    def choose(self, exercise: str, stub: str) -> HandedFile:
-        """Return the file of one exercise."""
-        named = self._named(exercise)
-        required_names = frozenset(self._defines.get(exercise, ()))
-        if not named and self._is_only_one:
+    def choose_by_name(self, exercise: str) -> HandedFile | None:
+        """Return the file of one exercise if names decide, so that no file is read; else None."""
+        named, required_names = self._named(exercise), self._required_names(exercise)
+        if not named and len(self._exercises) == len(self._files) == 1:  # whatever it is called
             (only,) = self._files
             return _handed_file(only, [] if len(only.path.parts) == 1 else [_found_as(only)])
-        if len(named) == 1 and not self._unclaimed:
-            return _handed_file(named[0], _where_found(named[0], exercise, required_names))
+        if self._unclaimed or len(named) > 1:
+            return None
+        if not named:
+            return self._nothing(exercise, required_names, [], "")
+        return _handed_file(named[0], _where_found(named[0], exercise, required_names))
+
+    def choose(self, exercise: str, stub: str) -> HandedFile:
+        """Return the file of one exercise."""
+        if by_name := self.choose_by_name(exercise):
+            return by_name
+        named, required_names = self._named(exercise), self._required_names(exercise)
         rival = self._rival(exercise, required_names)
         fitting = [
             one
@@ -131,19 +139,11 @@ class _Chooser:
             possible_files[0], self._notes(possible_files, exercise, stub, required_names)
         )
 
-    def is_chosen_by_name(self, exercise: str) -> bool:
-        """Return whether ``choose`` reads no file."""
-        named = self._named(exercise)
-        is_plain = len(named) <= 1 and not self._unclaimed
-        return is_plain or (self._is_only_one and not named)
+    def _required_names(self, exercise: str) -> frozenset[str]:
+        return frozenset(self._defines.get(exercise, ()))
 
     def _named(self, exercise: str) -> list[LazyFile]:
         return [one for one in self._files if _name_contains(one.path, exercise)][:MAX_FILES_READ]
-
-    @property
-    def _is_only_one(self) -> bool:
-        """Whether one file was handed in for one exercise, whatever it is called."""
-        return len(self._exercises) == len(self._files) == 1
 
     def _rival(self, exercise: str, required_names: Set[str]) -> str:
         """Return another exercise that was sent and has one of ``required_names``; else empty.

@@ -27,16 +27,12 @@ TIGHT_TOLERANCES = {
     (torch.float64, True): (1e-10, 1e-9),
     (torch.bfloat16, False): (0.1, 0.1),
 }
-BFLOAT16_GRADIENT_TOLERANCE = 0.3  # error relative to a gradient's length
 # How many times as far off as under noise a right answer may be. None was more than 1.6 times,
 # except one that mixes x in the place of keys: 9 times, in float32; and in bfloat16 values that are
 # left out, as runs of their noise differ: weights from a logsumexp were 10 times as far off as two.
 MAX_TIMES_NOISE = 24
 MAX_TIMES_NOISE_IN_BFLOAT16 = 3  # of a value that is not left out
 MAX_NOISE_RUNS = 4  # in every second one, all rows are off alike
-KINK_TOLERANCE = (
-    0.05  # error relative to a gradient's length that is allowed beside a jump of the gradient
-)
 
 Tensors = Mapping[str, Tensor]
 
@@ -91,30 +87,8 @@ class Rounding:
     def is_rounding(self, name: str, off: Gap) -> bool:
         """Return whether rounding explains that the value ``name`` is off by ``off``.
 
-        In bfloat16, gradients may be far off.
+        That is up to so many times as far as our own answer is off in this dtype or under noise.
         """
-        share = off.length / max(float(self.right[name].norm()), off.length)
-        if (
-            self.quantity == GRADIENTS
-            and self.dtype == torch.bfloat16
-            and share <= BFLOAT16_GRADIENT_TOLERANCE
-        ):
-            return True
-        # Noise takes few values across a kink, so it cannot explain a jump of the gradient.
-        has_jumped = self.quantity == GRADIENTS and share <= KINK_TOLERANCE and self._near_a_kink()
-        return has_jumped or self._is_noise(name, off)
-
-    def _is_beyond_doubt(self, name: str, off: Gap) -> bool:
-        """Return whether an error is over that of bfloat16, as that of most mistakes is."""
-        if self.dtype == torch.bfloat16:
-            return False
-        coarse = self.gap(name, torch.bfloat16)
-        if coarse.length <= torch.finfo(torch.bfloat16).eps / 8 * float(self.right[name].norm()):
-            return False  # exact by luck: the gradient of one-hot weights, say, is always 0
-        return off.largest > coarse.largest + self._rounding_step(name, torch.bfloat16)
-
-    def _is_noise(self, name: str, off: Gap) -> bool:
-        """Return whether an error is at most so many times that of noise or dtype as it may be."""
         most, step, right = Gap(), self._rounding_step(name), float(self.right[name].norm())
         usual = MAX_TIMES_NOISE_IN_BFLOAT16 if self.dtype == torch.bfloat16 else MAX_TIMES_NOISE
         for seed in range(MAX_NOISE_RUNS + 1):
@@ -124,11 +98,26 @@ class Rounding:
             if all(a <= times * b + step for a, b in zip(off, most, strict=True)):
                 self.left_out += [name] * is_left_out
                 return True
-            if not seed and self._is_beyond_doubt(name, off):
-                break
+            if not seed and (is_rounding := self._is_seen_at_once(name, off)) is not None:
+                return is_rounding
             if seed > 1 and off.length > times**2 * most.length + step:
                 break  # more noise would not reach this error either
         return False
+
+    def _is_seen_at_once(self, name: str, off: Gap) -> bool | None:
+        """Return what bfloat16 says of an error in a finer dtype: is it rounding? None: unsure.
+
+        Most mistakes are further off than bfloat16 is. A gradient that jumps is not, and noise as
+        small as the dtype's takes few values across a kink.
+        """
+        if self.dtype == torch.bfloat16:
+            return None
+        coarse = self.gap(name, torch.bfloat16)
+        if off.largest <= coarse.largest + self._rounding_step(name, torch.bfloat16):
+            return True if self.quantity == GRADIENTS and self._near_a_kink() else None
+        # Exact, it may be so by luck: the gradient of one-hot weights, say, is always 0.
+        exact = torch.finfo(torch.bfloat16).eps / 8 * float(self.right[name].norm())
+        return None if coarse.length <= exact else False
 
     def gap(self, name: str, dtype: torch.dtype, seed: int = 0) -> Gap:
         """Return our own error: of the right value in a dtype, with noise if ``seed`` is not 0."""

@@ -16,7 +16,7 @@ from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.rounding import GRADIENTS, OUTPUTS, Rounding
-from grader.suite.tolerance import Noise
+from grader.suite.tolerance import Noise, RoundToBfloat16
 from tests.support.paths import ROOT
 
 X = torch.randn(101, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
@@ -87,25 +87,24 @@ def test_of_what_rounding_leaves_nothing_little_is_asked(dtype: torch.dtype, tim
         one.expect_near(torch.full((3,), 30.0), "y", "gradient of y")
 
 
-@pytest.mark.parametrize("kink", [True, False])
-def test_near_a_kink_some_may_jump(kink: bool) -> None:
-    got = X.clone()
-    got[7] += 0.03 * X.norm()
-    one = Rounding(
-        {"y": X, "z": 1e3 * X},
-        lambda dtype, noise: {"y": X.to(dtype), "z": X},
-        GRADIENTS,
-        torch.float32,
-        0.0,
-        False,
-        lambda: kink,
-        {},
-    )
-    if kink:
-        one.expect_near(got.float(), "y", "gradient of y")
+@pytest.mark.parametrize(("kink", "share"), [(True, 0.03), (True, 0.3), (False, 0.03)])
+def test_near_a_kink_a_gradient_may_jump_as_far_as_that_of_bfloat16(
+    kink: bool, share: float
+) -> None:
+    """Noise as small as that of float32 takes it across no kink."""
+    jump = torch.zeros(101, dtype=torch.float64)
+    jump[7] = X.norm()
+
+    def jumping(dtype: torch.dtype, noise: Noise | None) -> Mapping[str, Tensor]:
+        return {"y": X.to(dtype) + 0.05 * jump * isinstance(noise, RoundToBfloat16)}
+
+    one = rounding(jumping, quantity=GRADIENTS, kink=kink)
+    got = (X + share * jump).float()
+    if kink and share < 0.05:
+        one.expect_near(got, "y", "gradient of y")
     else:
         with pytest.raises(CheckFailed):
-            one.expect_near(got.float(), "y", "gradient of y")
+            one.expect_near(got, "y", "gradient of y")
 
 
 @pytest.mark.parametrize(("name", "most"), [("exercise3", 3), ("exercise6", 20), ("decoder6", 10)])

@@ -138,7 +138,7 @@ def test_equal_numbers_whose_mean_is_exact_by_luck_set_no_bound() -> None:
     assert gap.largest > 2e-5
     rounding = Rounding(
         right, centred, OUTPUTS, torch.float32, 0.0, is_exact=False,
-        near_a_kink=lambda: False, runs={},
+        overflows=False, near_a_kink=lambda: False, runs={},
     )  # fmt: skip
     assert rounding.is_rounding("output", gap)
     assert not rounding.is_rounding("output", Gap(1.0, 1.0))

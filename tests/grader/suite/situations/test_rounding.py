@@ -39,10 +39,12 @@ def rounding(
     compute: Callable[[torch.dtype, Noise | None], Mapping[str, Tensor]],
     dtype: torch.dtype = torch.float32,
     quantity: int = OUTPUTS,
+    overflows: bool = False,
     kink: bool = False,
     **right: Tensor,
 ) -> Rounding:
-    return Rounding({"y": X, **right}, compute, quantity, dtype, 0.0, False, lambda: kink, {})
+    where = overflows, lambda: kink
+    return Rounding({"y": X, **right}, compute, quantity, dtype, 0.0, False, *where, {})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -105,6 +107,24 @@ def test_near_a_kink_a_gradient_may_jump_as_far_as_that_of_bfloat16(
     else:
         with pytest.raises(CheckFailed):
             one.expect_near(got, "y", "gradient of y")
+
+
+@pytest.mark.parametrize("overflows", [True, False])
+def test_where_scores_overflow_bfloat16_may_be_right_by_luck(overflows: bool) -> None:
+    """Which of them is the largest is then asked of noise, and a value that hangs on it counts."""
+
+    def lucky(dtype: torch.dtype, noise: Noise | None) -> Mapping[str, Tensor]:
+        if noise is None or isinstance(noise, RoundToBfloat16):
+            return {"y": X.to(dtype) + 0.02 * X.flip(0)}
+        return {"y": X.flip(0)}
+
+    one = rounding(lucky, overflows=overflows)
+    if overflows:
+        one.expect_near(3 * X.float(), "y", "output")
+        assert one.left_out == ["y"]
+    else:
+        with pytest.raises(CheckFailed):
+            one.expect_near(3 * X.float(), "y", "output")
 
 
 @pytest.mark.parametrize(("name", "most"), [("exercise3", 3), ("exercise6", 20), ("decoder6", 10)])

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
+from grader.cli.names import kit_option
 from grader.cli.options import html_option, make_console, no_color_option, write_text
 from grader.cli.saying import complain, echo
 from grader.errors import GradeError
-from grader.kit import Kit, installed_kit, load_kit
+from grader.kit import Kit, load_kit
 from grader.kit.stubs import own_path
 from grader.languages import say
 from grader.practice import interview as interviews
@@ -31,13 +32,20 @@ from grader.sandbox.process import Sandbox
     help="Level of all exercises; by default mixed.",
 )
 @click.option("--seed", type=click.IntRange(0), help="Seed of the draw; by default a new one.")
+@kit_option
 @click.pass_context
 def interview(
-    ctx: click.Context, minutes: float, count: int, level: str | None, seed: int | None
+    ctx: click.Context,
+    minutes: float,
+    count: int,
+    level: str | None,
+    seed: int | None,
+    kit_path: Path | None,
 ) -> int:
     """Hold a mock interview: exercises drawn at random, a clock, no hints and no checks.
 
-    Some are to be written and some repaired. No two are nearly the same, and none was solved here
+    They are of the kit in use, which has to be one that came with this package. Some are to be
+    written and some repaired. No two are nearly the same, and none was solved here
     in the last seven days.
 
     The stubs are put into a new folder. Hand in with `grade interview submit`; if the clock is on
@@ -49,10 +57,10 @@ def interview(
     """
     if ctx.invoked_subcommand is not None:
         return 0
-    here = load_kit()
-    if here.interview:
-        return _run(here, interviews.read_record(here.home))
-    kit = installed_kit()
+    if (begun := load_kit()).interview:
+        return _run(begun, interviews.read_record(begun.home))
+    here = load_kit(kit_path)
+    kit = interviews.kit_to_draw_from(here)
     folder = interviews.new_folder(Path())
     names, chosen, enough = interviews.choose_exercises(here, kit, count, level, seed)
     if not enough:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from grader.kit.torch_names import TorchNames, imported_by_call, is_torch
 from grader.submission import SourceProblem
 
+MAX_NAMES_LISTED = 12
+MAX_NAME_CHARS = 100  # of a name that the file chose, in a message
 _DEFINING = {"exec", "globals", "setattr", "vars", "locals"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -79,8 +81,15 @@ def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
         if name not in defined:
             kind = "class" if name[0].isupper() else "function"
             found = [n.name for n in body if isinstance(n, _Function | ast.ClassDef)]
-            listing = ", ".join(f"`{n}`" for n in found) or "no class or function"
+            listing = ", ".join(f"`{_shortened(n)}`" for n in found[:MAX_NAMES_LISTED])
+            listing = listing or "no class or function"
+            if (more := len(found) - MAX_NAMES_LISTED) > 0:
+                listing += f" and {more} more"
             raise SourceProblem(f"defines no {kind} `{name}`; it has {listing}")
+
+
+def _shortened(name: str) -> str:
+    return f"{name[:MAX_NAME_CHARS]}…" if len(name) > MAX_NAME_CHARS else name
 
 
 def _may_define_anything(statement: ast.stmt) -> bool:
@@ -125,9 +134,11 @@ def _check_imports(nodes: list[ast.AST], allowed: frozenset[str]) -> None:
             package = name.partition(".")[0]
             if package not in allowed and package not in sys.stdlib_module_names:
                 listing = " and ".join(f"`{one}`" for one in sorted(allowed))
+                package = _shortened(package)
                 raise SourceProblem(
-                    f"imports `{package}`; besides the standard library this exercise allows "
-                    f"{listing} alone. A file is graded by itself: paste in what it needs of yours",
+                    f"imports `{package}`; besides the standard library this exercise "
+                    f"allows {listing} alone. A file is graded by itself: paste in what it needs "
+                    "of yours",
                     getattr(node, "lineno", 0),
                 )
 

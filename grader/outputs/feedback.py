@@ -2,8 +2,8 @@
 
 The team chooses how deep it goes: total and points; also what each check asks and what came of it;
 also, where known, which mistake was made. At no depth it shows values, neither expected ones nor
-drawn ones, nor anything that a submission printed or put into an exception, nor source. Where
-finding the mistake is the task, it names no mistake.
+drawn ones, nor source, nor anything that a submission printed or, once it was given inputs, put
+into an exception. Where finding the mistake is the task, it names no mistake.
 """
 
 from __future__ import annotations

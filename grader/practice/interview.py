@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from grader.errors import GradeError
-from grader.kit import Exercise, Kit
+from grader.kit import Exercise, Kit, installed_kit
 from grader.kit.spoilers import first_spoiler, has_twins
 from grader.kit.stubs import real_path
 from grader.practice.folder import close_interview, make_folder
@@ -99,6 +99,22 @@ def draw_exercises(
         )
     order = [exercise.name for exercise in kit.exercises]
     return sorted((exercise.name for exercise in drawn), key=order.index)
+
+
+def kit_to_draw_from(here: Kit) -> Kit:
+    """Return the installed kit of which a kit, or the stubs in a learner's folder, are.
+
+    Raises:
+        GradeError: None is: an interview's folder names its kit, and names no folder of suites.
+    """
+    for name in ("", here.name):
+        with suppress(GradeError):
+            if (kit := installed_kit(name)).name == here.name:
+                return kit
+    raise GradeError(
+        f"the kit in `{here.home}` did not come with this package: `grade interview` draws from "
+        "one that did"
+    )
 
 
 def choose_exercises(

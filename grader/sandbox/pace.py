@@ -5,10 +5,14 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
+MARGIN = 4  # a step may take this many times the time that it is expected to take
 SHORT_T = 9  # up to so many positions, a situation's scores hardly add to its time
 MIN_TIMED_SCORES = 5_000  # the time of a request with more tells how long one score takes
 MIN_TIMED_S = 0.5  # so does that of a situation that takes as long by itself, however few it has
 SLOW_S_PER_SCORE = 2e-6  # beyond it, a submission is slow; a matrix product takes a hundredth
+# A situation with more numbers in its weights than this, and than scores, tells how long one takes.
+MIN_TIMED_WEIGHTS = 4_000
+SLOW_S_PER_WEIGHT = 5e-6  # as ``SLOW_S_PER_SCORE``; products in Python loops take ten times as long
 # Scores that a slow submission is tried with at most: four nested loops in Python keep 11 KB for
 # each until the backward.
 MAX_SLOW_SCORES = 100_000
@@ -22,16 +26,19 @@ class Work(NamedTuple):
         plain: Scores of calls without gradients.
         learning: Scores of calls with gradients.
         situations: How many situations the calls belong to.
+        weights: How many numbers the weights of these situations have.
     """
 
     plain: int = 0
     learning: int = 0
     situations: int = 0
+    weights: int = 0
 
     @classmethod
-    def of(cls, scores: int, learns: bool, situations: int = 0) -> Work:
+    def of(cls, scores: int, learns: bool, situations: int = 0, weights: int = 0) -> Work:
         """Return the work of so many scores, with their gradients or without."""
-        return cls(0, scores, situations) if learns else cls(scores, 0, situations)
+        plain, learning = (0, scores) if learns else (scores, 0)
+        return cls(plain, learning, situations, weights)
 
     def __add__(self, other: Work) -> Work:  # type: ignore[override]  # no longer tuple
         return Work(*(mine + its for mine, its in zip(self, other, strict=True)))
@@ -49,10 +56,11 @@ class Pace:
         each: Seconds of processor time for a short situation.
         plain: Additional seconds for a score; 0 until this was measured.
         learning: Additional seconds for a score with its gradients; 0 until this was measured.
+        weight: The most seconds for a number of the weights; 0 until this was measured.
     """
 
     def __init__(self) -> None:
-        self.each = self.plain = self.learning = 0.0
+        self.each = self.plain = self.learning = self.weight = 0.0
         self._seconds, self._count = 0.0, 0  # totals of all short situations
         self._longest_answered, self._shortest_ended = 0, inf  # positions
 
@@ -72,8 +80,13 @@ class Pace:
         """Record the seconds that a request took whose longest situation has ``longest`` positions.
 
         A request with positions up to ``SHORT_T`` measures the time of a situation; others measure
-        the time of a score, if they have enough scores, or take long for a single situation.
+        the time of a score, if they have enough scores, or take long for a single situation. One
+        with more numbers in its weights than scores measures the time of such a number instead.
         """
+        if work.situations == 1 and work.weights > max(MIN_TIMED_WEIGHTS, work.size):
+            self.weight = max(self.weight, seconds / work.weights)
+            if self.weight > SLOW_S_PER_WEIGHT:
+                return
         if longest <= SHORT_T:
             self._seconds, self._count = self._seconds + seconds, self._count + work.situations
             self.each = self._seconds / self._count
@@ -84,6 +97,13 @@ class Pace:
             if work.learning:
                 rate *= BACKWARD_COST
                 self.learning = max(rate, (rate + self.learning) / 2)
+
+    def needs_long(self, weights: int, limit: float) -> bool:
+        """Return whether a submission that is slow for each weight may need more than a limit.
+
+        Products in Python loops are that slow: such a submission is right where it is waited for.
+        """
+        return self.weight > SLOW_S_PER_WEIGHT and MARGIN * self.weight * weights > limit
 
     @property
     def is_slow(self) -> bool:

@@ -11,13 +11,11 @@ from grader.sandbox.budget import TimeBudget
 from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep, Workers
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError
-from grader.sandbox.pace import Pace, Work
+from grader.sandbox.pace import MARGIN, Pace, Work
 from grader.sandbox.whereabouts import Whereabouts, take_whereabouts
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
-
-MARGIN = 4  # a step may take this many times the time that it is expected to take
 
 
 class Session:

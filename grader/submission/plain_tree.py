@@ -53,9 +53,8 @@ def _plain(value: Any) -> Any:
             [ast.Name(name)], ast.Call(ast.Name("type"), [_, bases, ast.Dict() as own])
         ):
             inherited = bases.elts if isinstance(bases, ast.Tuple) else [bases]
-            members = list(_members(own)) or [ast.Pass()]
-            made = ast.ClassDef(name, inherited, [], members, [])
-            return ast.fix_missing_locations(ast.copy_location(made, value))
+            members = list(_members(own)) or [ast.copy_location(ast.Pass(), value)]
+            return ast.copy_location(ast.ClassDef(name, inherited, [], members, []), value)
     return value
 
 
@@ -63,7 +62,8 @@ def _members(body: ast.Dict) -> Iterator[ast.stmt]:
     """Yield the statements of a class whose names stand in a dict."""
     for key, value in zip(body.keys, body.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            yield ast.Assign([ast.Name(key.value, ast.Store())], value)
+            name = ast.copy_location(ast.Name(key.value, ast.Store()), key)
+            yield ast.copy_location(ast.Assign([name], value), key)
 
 
 def _gather_methods(tree: ast.Module) -> None:

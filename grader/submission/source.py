@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import re
 import sys
 import tokenize
 import warnings
@@ -17,6 +18,7 @@ from unicodedata import category
 CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
 MAX_MARKS = 100  # accents on one letter
+MAX_DOTS = 1000  # in a chain of names
 MAX_PROBLEM_CHARS = 2000  # of a message: a name may be as long as the file
 MAX_SOURCE_BYTES = 128 << 10  # to parse it takes up to 3,500 times as much memory
 
@@ -111,7 +113,7 @@ def parse_text(text: str) -> ast.Module:
 
     Raises:
         SyntaxError: It is no Python.
-        ValueError: It holds a NUL byte, or would take the parser too long.
+        ValueError: It holds a NUL byte, or would take the parser too much time or memory.
         RecursionError: It is nested too deeply.
         MemoryError: It is nested too deeply.
     """
@@ -119,9 +121,16 @@ def parse_text(text: str) -> ast.Module:
         raise ValueError(f"a string holds more than {MAX_FIELDS} `{{`")
     if not text.isascii() and _most_marks(text) > MAX_MARKS:  # sorted in quadratic time
         raise ValueError(f"a letter has more than {MAX_MARKS} accents")
+    if _most_dots(text) > MAX_DOTS:  # of which the parser keeps every beginning
+        raise ValueError(f"a chain of names has more than {MAX_DOTS} dots")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
+
+
+def _most_dots(source: str) -> int:
+    """Return how many dots the longest stretch holds of names, dots and blanks alone."""
+    return max(part.count(".") for part in re.split(r"[^\w.\s\\]+|(?<![\\\r])\n", source))
 
 
 def _has_too_many_fields(source: str) -> bool:

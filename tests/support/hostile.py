@@ -129,6 +129,7 @@ SOURCES: dict[str, Callable[[], str]] = {
         f"# {'{' * 2001}\nx = '" + _full("\\'")[2000:]
     ),
     "a name of 30,000 accents": lambda: "x" + "\u0316\u0300" * 15_000 + " = (\n",
+    "an import of 65,000 dots": lambda: "import a" + _full(".a"),
     "many arguments that do not parse": lambda: f"def f({_full('a,')}a(",
     "many names": lambda: f"x = {_full('a,')}\n" + FORWARD.format("return x"),
     "many brackets": lambda: f"x = {_full('[],')}\n" + FORWARD.format("return x"),

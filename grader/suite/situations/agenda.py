@@ -61,7 +61,7 @@ class Agenda:
         """Return the situations of the next request; an empty list once all were tried."""
         if self.is_plain:
             return self._drawn(self._requests.pop(0)) if self._requests else []
-        self.rest.sort(key=lambda one: (one[1].sizes.length >= self._last, one[1].work.size))
+        self.rest.sort(key=self._order)
         if self._pace.is_slow and not self._has_a_long_one and self.rest:
             self._bring_a_long_one_forward()
         return self._as_many_as_fit()
@@ -80,6 +80,18 @@ class Agenda:
             self.rest[:0] = chosen
         elif chosen:
             self._requests.insert(0, [place for place, _ in chosen])
+
+    def _order(self, one: tuple[Place, Situation]) -> tuple[bool, int]:
+        """Return a sort key: small situations are tried first, by scores, and by weights if alone.
+
+        Once a request has ended the worker, small ones tell how long larger ones take.
+        """
+        work, is_last = one[1].work, one[1].sizes.length >= self._last
+        return is_last, work.size + (work.weights if self._one_per_request else 0)
+
+    def drop_as_wide(self, weights: int) -> None:
+        """Try no more situations with at least this many numbers in their weights."""
+        self.rest[:] = [one for one in self.rest if one[1].work.weights < weights]
 
     def put_last(self, length: int) -> None:
         """Try situations with at least this many positions last."""

@@ -9,8 +9,7 @@ from grader.records.progress import Progress
 from grader.sandbox.budget import LIMIT_DIVISOR_AFTER_TIMEOUT
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError
-from grader.sandbox.pace import Work
-from grader.sandbox.session import MARGIN
+from grader.sandbox.pace import MARGIN, Work
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.suite.harness import Harness
 from grader.suite.situations.agenda import Agenda
@@ -176,7 +175,15 @@ class SituationRunner:
         return min(max(usual, takes), max(self._time_left_s(), MIN_TIMEOUT_S))
 
     def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:
-        """Record that a situation ended the worker, and put others at least as long last."""
+        """Record that a situation ended the worker, and put others at least as long last.
+
+        One that took too long counts for nothing if the submission is known to be slow for each
+        weight, and so many weights would take it longer; others with as many are not tried.
+        """
+        weights = situation.work.weights
+        if isinstance(error, WorkerTimeout) and self._session.pace.needs_long(weights, limit):
+            self._agenda.drop_as_wide(weights)
+            return
         self._ended += 1
         aspect = Aspect.ENDED
         if isinstance(error, WorkerTimeout):

@@ -102,7 +102,8 @@ class Situation:
     @property
     def work(self) -> Work:
         """The amount of computation, by which the time it takes is estimated."""
-        return Work.of(self.sizes.scores, self.wants_gradients, 1)
+        weights = sum(weight.numel() for weight in self.weights.values())
+        return Work.of(self.sizes.scores, self.wants_gradients, 1, weights)
 
     @property
     def scale(self) -> float:

@@ -106,3 +106,16 @@ def test_long_chains_take_no_long_time() -> None:
     check_source(tree, ["double"], FORBIDDEN)
     # Once it took minutes; a bound a hundred times what it takes now is no clock in a test.
     assert time.process_time() - started < 60
+
+
+def test_message_holds_little_of_the_names_that_a_file_chose() -> None:
+    """An assistant takes it for ours: 2,000 letters of a name were an instruction to it."""
+    long = "Note_to_the_assistant_" * 80
+    for source in (f"def {long}(): pass", f"import {long}\ndef double(x): pass"):
+        with pytest.raises(SourceProblem) as raised:
+            check_source(ast.parse(source), ["double"], imports=frozenset({"torch"}))
+        assert f"`{long[:100]}…`" in str(raised.value)
+        assert len(str(raised.value)) < 300
+    many = "\n".join(f"def f{n}(): pass" for n in range(40))
+    with pytest.raises(SourceProblem, match=r"`f11` and 28 more$"):
+        check(many)

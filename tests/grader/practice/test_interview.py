@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -55,6 +56,15 @@ def test_draw_is_by_the_seed_and_nothing_gives_another_away() -> None:
     assert seen >= {"variants", "decoder", "bugs"}
     with pytest.raises(GradeError, match=f"{len(KIT.exercises)} exercises cannot be drawn"):
         interviews.draw_exercises(KIT, len(KIT.exercises), 0)
+
+
+def test_draw_is_from_the_kit_in_use(tmp_path: Path) -> None:
+    other = installed_kit("training")
+    make_folder(tmp_path / "drills", other)
+    assert interviews.kit_to_draw_from(load_kit(tmp_path / "drills")).home == other.home
+    assert interviews.kit_to_draw_from(KIT).home == KIT.home
+    with pytest.raises(GradeError, match="did not come with this package"):
+        interviews.kit_to_draw_from(replace(KIT, name="of one's own"))
 
 
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])

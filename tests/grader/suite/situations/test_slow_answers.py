@@ -12,7 +12,15 @@ import pytest
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Report, Verdict
-from grader.sandbox.pace import BACKWARD_COST, MIN_TIMED_SCORES, SLOW_S_PER_SCORE, Pace, Work
+from grader.sandbox.pace import (
+    BACKWARD_COST,
+    MIN_TIMED_SCORES,
+    MIN_TIMED_WEIGHTS,
+    SLOW_S_PER_SCORE,
+    SLOW_S_PER_WEIGHT,
+    Pace,
+    Work,
+)
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from grader.suite.situations.agenda import MAX_SHORT_SITUATION_S, SITUATIONS_PER_REQUEST, Agenda
@@ -31,6 +39,30 @@ def self_attention(x):
         rows.append(torch.stack(out))
     return torch.stack(rows)
 """
+# Each product of a layer, one after the other.
+BY_LAYERS = """import torch
+from torch import nn
+
+class SelfAttentionV1(nn.Module):
+    def __init__(self, hidden_dim):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(hidden_dim, hidden_dim) for _ in range(3))
+
+    def forward(self, x):
+        q, k, v = (self.through(x, layer) for layer in (self.q, self.k, self.v))
+        return torch.softmax(q @ k.mT / x.size(-1) ** 0.5, -1) @ v
+
+    def through(self, x, layer):
+        {}
+"""
+IN_LOOPS = """rows = []
+        for w, b in zip(layer.weight, layer.bias):
+            for i in range(x.size(-1)):
+                b = b + x[..., i] * w[i]
+            rows.append(b)
+        return torch.stack(rows, -1)"""
+HANGS_WHERE_WIDE = """while x.size(-1) > 300: pass
+        return layer(x)"""
 # Mistakes, each an edit of our solution of exercise2.
 MISTAKES = {
     "no scale": ("/ sqrt(C)", "/ 1"),
@@ -73,6 +105,16 @@ def slowed(source: str, seconds: float = 3e-5) -> str:
 def test_two_loops_over_the_tokens_are_solved(sandbox: Sandbox) -> None:
     report = graded("warmup1", LOOPS, sandbox)
     assert report.solved, [(check.name, check.message) for check in report.checks]
+
+
+@pytest.mark.slow("what is slow takes long")
+@pytest.mark.parametrize("body", [IN_LOOPS, HANGS_WHERE_WIDE], ids=["in loops", "hangs"])
+def test_products_in_loops_are_solved_and_a_hang_where_tokens_are_wide_is_not(
+    body: str, sandbox: Sandbox
+) -> None:
+    report = graded("exercise1", BY_LAYERS.format(body), sandbox, timeout=3)
+    found = [(check.name, check.message) for check in report.checks if check.is_lost]
+    assert bool(found) == (body == HANGS_WHERE_WIDE), found
 
 
 @pytest.mark.slow("what is slow takes long")
@@ -128,6 +170,20 @@ def test_pace_is_that_of_what_was_measured() -> None:
     )
 
 
+def test_pace_for_each_weight_is_that_of_wide_situations_alone() -> None:
+    """Products in Python loops take long where tokens are wide, however few there are."""
+    pace, weights = Pace(), 3 * MIN_TIMED_WEIGHTS
+    for work in (Work(9, 0, 2, weights), Work(weights, 0, 1, weights), Work(9, 0, 1, 50)):
+        pace.measure(work, 3, 2.0)  # of two; of as many scores; of hardly any weight
+        assert not pace.needs_long(1_000_000, 10.0)
+    pace.measure(Work(9, 0, 1, weights), 3, weights * SLOW_S_PER_WEIGHT * 0.9)
+    assert not pace.needs_long(100_000_000, 10.0)  # an endless loop is none that takes long
+    pace.measure(Work(9, 0, 1, weights), 3, 1.0)
+    assert pace.needs_long(30 * weights, 10.0)
+    assert not pace.needs_long(2 * weights, 10.0)
+    assert not Pace().needs_long(30 * weights, 10.0)
+
+
 class Places:
     """Situations of nothing but their lengths."""
 
@@ -175,6 +231,17 @@ def test_what_ended_the_worker_together_is_tried_alone_and_the_longer_ones_last(
     assert lengths_of(one.next()) == [3]
     one.put_last(5)
     assert [lengths_of(one.next()) for _ in range(4)] == [[5], [7], [100], [200]]
+
+
+def test_wide_ones_come_last_and_are_dropped_with_one_that_takes_too_long() -> None:
+    one = agenda(Pace(), 2, 3, 4, 5)
+    asked = one.next()
+    for (_, situation), weights in zip(asked, (10**6, 0, 10**5, 10**7), strict=True):
+        situation.work = situation.work._replace(weights=weights)
+    one.put_back(asked, one_per_request=True)
+    assert [lengths_of(one.next()) for _ in range(2)] == [[3], [4]]
+    one.drop_as_wide(10**7)
+    assert [lengths_of(one.next()) for _ in range(2)] == [[2], []]
 
 
 def test_slow_ones_are_drawn_shorter_but_for_the_longest_that_there_is_time_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from math import prod
 
 from grader.diagnosis.clues import Clue
 from grader.diagnosis.trees import failing_statement
@@ -80,9 +81,31 @@ def _mask_lacks_the_axis_of_heads(fault: Fault, source: str) -> str | None:
     return None
 
 
+def _size_of_another_tensor(fault: Fault, source: str) -> str | None:
+    """Return the size, such as ``memory.size(1)``, with which a new shape would fit.
+
+    It is that of a variable on the same axis, behind the same sizes.
+    """
+    found = re.search(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)", fault.message)
+    if found is None:
+        return None
+    wanted, count = [int(size) for size in found[1].split(", ")], int(found[2])
+    fits = {
+        f"{one.name}.size({axis})"
+        for axis, size in enumerate(wanted)
+        for one in fault.tensors
+        if one.name.isidentifier() and len(one.shape) > axis and one.shape[axis] != size
+        if [*one.shape[:axis]] == wanted[:axis]
+        if prod([*wanted[:axis], one.shape[axis], *wanted[axis + 1 :]]) == count
+    }
+    axes = {fit.partition(".")[2] for fit in fits}
+    return min(fits, key=len) if len(axes) == 1 else None
+
+
 CLUES_OF_SHAPES: dict[str, Clue] = {
     "left is transposed": _left_is_transposed,
     "right fits transposed": _right_fits_transposed,
+    "size of another tensor": _size_of_another_tensor,
     "mask has more axes": _mask_has_more_axes,
     "mask lacks the axis of heads": _mask_lacks_the_axis_of_heads,
 }

@@ -18,7 +18,7 @@ BEGINNING_BESIDE = "Where nothing else is wrong, your output is exactly what com
 BEGINNING_WHERE_GIVEN = "Where there is an output, it is exactly what comes out"
 BEGINNING_NOT_OUTPUT = "Your output is right, and what else is wrong is exactly what comes out"
 BEGINNING_EXCEPTIONS = (
-    "Your output is right wherever there is one, and exceptions are raised exactly as they are"
+    "Your output is right; only exceptions are wrong, raised or missing exactly as they are"
 )
 PART_TITLES = {  # parts of the pipeline, as messages call them
     "project": "queries, keys and values",
@@ -66,7 +66,7 @@ def describe_mistakes(
     text = f"{beginning or _beginning(first)} {_listed(first)}."
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
-        text += f" The same output comes out {listing}; nothing that was tried tells these apart."
+        text += f" The same comes out {listing}; nothing that was tried tells these apart."
     unknown = [what for what in unexplained if what not in right_anyway]
     if unknown:
         text += f" This does not explain all that is wrong: {', '.join(unknown)}."

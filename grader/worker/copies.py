@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy import add, concatenate, isfinite, ndarray
-from torch import Tensor, float64, uint8, view_as_real
+from numpy import add, concatenate, frexp, isfinite, ndarray
+from torch import Tensor, bfloat16, float64, uint8, view_as_real
 
 from grader.wire.messages import CopyCriteria
 from grader.wire.originals import (
@@ -18,6 +18,7 @@ from grader.wire.originals import (
 from grader.worker.seeing import OperationWatcher
 
 MAX_SCANNED_NUMBERS = 1 << 17  # in a storage; of a larger one, only the part in use is looked at
+MAX_ROUND_BITS = 8  # of a number that is an error of rounding: many of these are equal by chance
 SAME_NUMBER_RTOL = 1e-6  # numbers this close are the same, computed in another order
 
 
@@ -67,6 +68,8 @@ class CopyCounter(OperationWatcher):
             return
         self._met.add(met)
         found = TENSOR_BASE.numpy(TENSOR_BASE.to(numbers, "cpu", float64))
+        if TENSOR_BASE.dtype.__get__(numbers) is not bfloat16:  # all of whose numbers are round
+            found = found[frexp(found)[0] * 2**MAX_ROUND_BITS % 1 != 0]
         count = count_repeated(found, self._asked.times)
         if self._asked.least <= count <= self._asked.most:
             self.most = max(self.most, count)

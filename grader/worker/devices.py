@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Self
+from weakref import ref
 
 import torch
 
@@ -11,60 +12,19 @@ import torch
 from torch import Tensor, device, empty, empty_strided, inference_mode, tensor
 from torch.overrides import TorchFunctionMode
 
-from grader.wire.originals import (
-    STRIDED,
-    TENSOR_BASE,
-    is_on_meta,
-    layout_of,
-    pop_function_mode,
-    push_function_mode,
-)
+from grader.wire.originals import TENSOR_BASE, is_on_meta, pop_function_mode, push_function_mode
+from grader.worker.refusals import can_be_elsewhere, refuse_mixed_devices, refuse_reading
 from grader.worker.seeing import OperationWatcher
 
 aten = torch.ops.aten
 
 
-def _ids(*operations: Any) -> dict[int, Any]:
-    """Return all overloads by ID: a file can change what they say of themselves."""
-    return {id(x): x for one in operations for x in (getattr(one, n) for n in one.overloads())}
-
-
-# Operations that may mix devices, but for the first tensor, which is copied to or indexed: what is
-# copied, and indices, may be on the CPU.
-_MAY_MIX = _ids(aten.copy_, aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_)
-_COPY, _TO_COPY, _INDEX = _ids(aten.copy_), _ids(aten._to_copy), _ids(aten.index)
-_REPEAT_INTERLEAVE = id(aten.repeat_interleave.Tensor)
-
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
 _NO_DISPATCH = Tensor.__torch_dispatch__
 _SET_DATA = Tensor.data.__set__  # type: ignore[attr-defined]
 _AT_PLACES = {Tensor.__getitem__, Tensor.__setitem__}
-_READ_BACK = _ids(aten._local_scalar_dense, aten.item, aten.equal, aten.is_nonzero, aten.allclose)
-# Operations whose result has a shape that depends on values. They are listed by name: in inference
-# mode others arrive whole that do not need values, such as `one_hot`.
-_SHAPED_BY_VALUES = _ids(
-    *(aten.nonzero, aten.masked_select, aten.bincount),
-    *(aten._unique2, aten.unique_dim, aten.unique_consecutive),
-)
 # Forward derivatives make zeros without memory, which end the process where they are computed with.
 _WITH_MEMORY = {aten._efficientzerotensor.default: aten.zeros.default}
-_MASK_DTYPES = (torch.bool, torch.uint8)
-
-
-class ReadsValues(RuntimeError):
-    """The submission reads values of a tensor on another device; on ``meta`` there are none."""
-
-
-class CopiesToCPU(ReadsValues):
-    """The submission moves a tensor from another device to the CPU."""
-
-
-class CountsValues(ReadsValues):
-    """How many numbers there are depends on values of a tensor on another device."""
-
-
-class MixedDevices(RuntimeError):
-    """An operation was given tensors on two devices."""
 
 
 class SimulatedDevice(OperationWatcher):
@@ -86,8 +46,8 @@ class SimulatedDevice(OperationWatcher):
         super().__init__()
         self.home = home
         self.invented = False
-        self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
-        self._stand_ins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the twin
+        # By id of the tensor on meta, as long as that lives: temporary ones would take all memory.
+        self._twins: dict[int, tuple[ref[Tensor], Tensor]] = {}
         self._odd: dict[int, Tensor] = {}  # by id: those on the other device without a stand-in
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -104,8 +64,8 @@ class SimulatedDevice(OperationWatcher):
             return NotImplemented  # what its class makes of it comes here again
         is_simulated = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
         if is_simulated:
-            _refuse_reading(func, args, kwargs)
-            _refuse_mixed_devices(tensors[:1] if id(func) in _MAY_MIX else tensors)
+            refuse_reading(func, args, kwargs)
+            refuse_mixed_devices(func, tensors)
         target = kwargs.get("device")
         if target is not None:
             is_simulated = device(target).type == "meta"
@@ -113,7 +73,10 @@ class SimulatedDevice(OperationWatcher):
         args = _map(self._twin, args)
         kwargs = {name: _map(self._twin, value) for name, value in kwargs.items()}
         result = _WITH_MEMORY.get(func, func)(*args, **kwargs)
-        return _map(self._stand_in, result) if is_simulated else result
+        if not is_simulated:
+            return result
+        given = {id(self._twin(one)): one for one in tensors}
+        return _map(lambda value: self._stand_in(value, given), result)
 
     def __enter__(self) -> Self:
         push_function_mode(_KeepsValues(self))  # not kept: it holds this device
@@ -150,9 +113,14 @@ class SimulatedDevice(OperationWatcher):
         return id(value) in self._twins
 
     def pair(self, stand_in: Tensor, twin: Tensor) -> None:
-        """Record that a tensor on ``meta`` stands for a real one, its twin."""
-        self._twins[id(stand_in)] = (stand_in, twin)
-        self._stand_ins[id(twin)] = (stand_in, twin)  # kept, so that its id is not reused
+        """Record that a tensor on ``meta`` stands for a real one, its twin, as long as it lives."""
+        own, key = ref(self), id(stand_in)
+
+        def forget(_: object) -> None:
+            if (device := own()) is not None:
+                device._twins.pop(key, None)
+
+        self._twins[key] = (ref(stand_in, forget), twin)
 
     def _twin(self, value: Tensor) -> Tensor:
         if not is_on_meta(value):
@@ -163,15 +131,16 @@ class SimulatedDevice(OperationWatcher):
             self.pair(value, twin.uniform_(-1, 1) if value.is_floating_point() else twin.fill_(1))
         return self._twins[id(value)][1]
 
-    def _stand_in(self, value: Tensor) -> Tensor:
+    def _stand_in(self, value: Tensor, given: dict[int, Tensor]) -> Tensor:
+        """Return what stands for a result: what was given if it is that, by id of its twin."""
         # A stand-in cannot say that its numbers are still to be conjugated, or negated.
         value = TENSOR_BASE.resolve_neg(TENSOR_BASE.resolve_conj(value))
-        if not _can_be_elsewhere(value):
+        if not can_be_elsewhere(value):
             self._odd[id(value)] = value
             return value
-        if id(value) not in self._stand_ins:
-            self.make_stand_in(value)
-        stand_in, _ = self._stand_ins[id(value)]
+        stand_in = given.get(id(value))
+        if stand_in is None:
+            return self.make_stand_in(value)
         if stand_in.shape != value.shape or stand_in.stride() != value.stride():
             stand_in.as_strided_(value.shape, value.stride())  # the twin was transposed in place
         return stand_in
@@ -242,59 +211,3 @@ def _map(change: Callable[[Tensor], Any], value: Any) -> Any:
         changed = [_map(change, item) for item in value]
         return changed if isinstance(value, list) else tuple(changed)
     return value
-
-
-def _refuse_reading(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Raise if an operation reads, counts or copies the values of a tensor without values."""
-    if id(func) in _READ_BACK:
-        raise ReadsValues(
-            "a value is read back to decide what to do (`item`, `bool`, `equal`, `if tensor`); "
-            "what is computed may depend on values, which operations are done may not"
-        )
-    if _leaves_for_the_cpu(func, args, kwargs):
-        raise CopiesToCPU(
-            "values are copied to the CPU (`cpu`, `tolist`, `numpy`), and on `meta` there are "
-            "none; compute where the tensors are"
-        )
-    if _counts_values(func, args, kwargs):
-        raise CountsValues(
-            "a shape depends on values (`x[mask]`, `nonzero`, `unique`); what is computed may "
-            "depend on them, how much is computed may not"
-        )
-
-
-def _leaves_for_the_cpu(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether an operation copies values from the other device to the CPU."""
-    if id(func) in _COPY:
-        return bool(args[0].device.type == "cpu")
-    return id(func) in _TO_COPY and device(kwargs.get("device") or "meta").type == "cpu"
-
-
-def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether the shape of an operation's result depends on values."""
-    if id(func) in _INDEX:
-        masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASK_DTYPES]
-        return any(is_on_meta(mask) for mask in masks)
-    if id(func) == _REPEAT_INTERLEAVE:
-        return kwargs.get("output_size") is None
-    return id(func) in _SHAPED_BY_VALUES
-
-
-def _can_be_elsewhere(tensor: Tensor) -> bool:
-    """Whether ``meta`` can hold such a tensor: no sparse, nested or quantized one."""
-    strided = layout_of(tensor) is STRIDED
-    return (
-        strided
-        and not TENSOR_BASE.is_nested.__get__(tensor)
-        and not TENSOR_BASE.is_quantized.__get__(tensor)
-    )
-
-
-def _refuse_mixed_devices(tensors: list[Tensor]) -> None:
-    for one in tensors:
-        if TENSOR_BASE.dim(one) and not is_on_meta(one) and _can_be_elsewhere(one):
-            raise MixedDevices(
-                f"a tensor of shape {tuple(one.shape)} stays on the CPU when the module and "
-                "its input are on another device; make it on the input's device, or register it "
-                "as a buffer"
-            )

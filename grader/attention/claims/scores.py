@@ -81,7 +81,11 @@ def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) 
     ratio = float((mine * wanted).sum() / wanted.square().sum())
     if abs(ratio - 1) >= 0.01:
         factor = _score_factor(weights, right, added)
-        got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
+        got = (
+            "weights that show no factor of q·k"
+            if factor is None
+            else f"q·k × {factor * scale:.4g}"
+        )
         if factor is not None and abs(factor - 1) < 0.01:
             lacking = int((sure & (weights <= MIN_SURE_WEIGHT)).sum())
             got = f"these, but no weight in {lacking} places of {int(sure.sum())}"

@@ -128,6 +128,9 @@ class SituationRun:
         situation = self.situation
         if not situation.wants_gradients:
             return
+        if not self.call.carries_gradients and self._learns_nothing:
+            self._lacks_zeros = True
+            return
         first = next(iter(situation.learning), "")
         for name, grad in self.call.gradients.items():
             if name in situation.frozen:
@@ -145,6 +148,14 @@ class SituationRun:
                 self._gradients.expect_near(there / situation.scale, name, what)
             else:
                 expect_finite(there, what)
+
+    @property
+    def _learns_nothing(self) -> bool:
+        """Whether all gradients asked for are 0, as those of queries and keys are for one token."""
+        tensors = self.call.tensors
+        without = {*self.situation.frozen, *(n for n, x in tensors.items() if not x.requires_grad)}
+        rights = self._right_gradients.items()
+        return all(may_be_none(right) for name, right in rights if name not in without)
 
     def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
         """Raise ``CheckFailed`` if a number is not 0 that the contract wants to be exactly 0."""

@@ -39,6 +39,10 @@ RAISED_BY = {
     "matrix-product-of-a-batch": "torch.mm(x, x)",
     "batched-product-of-another-shape": "torch.bmm(x[0], x[0])",
     "view-of-scattered-memory": "x.transpose(1, 2).view(2, 35)",
+    "size-of-another-tensor": (
+        "def f(x, memory):\n B, T, C = x.shape\n return memory.view(B, T, 7)\n"
+        "f(x, torch.randn(2, 4, 7))"
+    ),
     "heads-do-not-fit": "x.view(2, 5, 3, 3)",
     "sizes-do-not-divide": "x.unflatten(-1, (3, 3))",
     "mask-of-another-dtype": "x.masked_fill(torch.ones(5, 7), 0)",

@@ -134,7 +134,11 @@ def test_sentence_and_hint_are_told_with_what_follows(kit: Kit, sandbox: Sandbox
     ("name", "mistake", "says"),
     [
         ("exercise3", "hidden scores filled with -1e4", "Where your output is wrong, it is"),
-        ("decoder1", "assert instead of an error", "Your output is right wherever there is one"),
+        (
+            "decoder1",
+            "assert instead of an error",
+            "Your output is right; only exceptions are wrong",
+        ),
         ("decoder2", "mask turned around in place", "Your output is right, and what else is wrong"),
     ],
 )

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from grader.wire import messages, packing, responses
-from grader.worker.devices import ReadsValues
+from grader.worker.devices import SimulatedDevice
 from grader.worker.handler import RequestHandler
+from grader.worker.refusals import ReadsValues
 
 ONE: messages.Tree = {"tuple": [{"tensor": 0}]}
 NOTHING: messages.Tree = {"dict": {}}
@@ -274,3 +275,28 @@ def test_values_are_refused_where_there_may_be_none(
     ask(VALUES[name], x, False)
     with pytest.raises(ReadsValues):
         ask(VALUES[name], x, True)
+
+
+def test_what_is_there_no_more_takes_no_memory() -> None:
+    """A loop in Python makes thousands of tensors, which took gigabytes."""
+    other = SimulatedDevice(torch.device("cpu"))
+    with other:
+        x = torch.ones(3).to("meta").requires_grad_()
+        total = x
+        for _ in range(100):
+            total = total * 1.0 + 1
+        total.backward(torch.ones(3).to("meta"))
+        assert x.grad is not None
+        assert other.twin_of(x.grad).tolist() == [1.0] * 3
+        assert len(other._twins) < 20
+
+
+def test_what_is_changed_in_place_stays_the_same_tensor() -> None:
+    other = SimulatedDevice(torch.device("cpu"))
+    with other:
+        x = torch.ones(2, 3).to("meta")
+        assert x.add_(1) is x
+        assert x.t_() is x
+        assert x.shape == (3, 2)
+        assert torch.add(x, 1, out=(into := torch.zeros(3, 2).to("meta"))) is into
+    assert other.twin_of(into).tolist() == [[3.0, 3.0]] * 3

@@ -59,6 +59,9 @@ def _why_idle_at(harness: Harness, length: int) -> str:
     if not any(bool(one.any()) for one in right):  # no position depends on another
         return _unmoved(before, [call for call, _ in others])
     if not any(bool(one.any()) for one in mine):
+        every = [before, *(call for call, _ in others)]
+        if not all(bool(call.out.isfinite().all()) for call in every):
+            return "where an output should depend on other places, it is nan or infinite"
         return "no output depends on what stands at another place"
     is_fixed = all(map(_has_one_direction, mine))
     if without is not None:

@@ -44,6 +44,11 @@ class SoloEffect(NamedTuple):
                 return False
         return True
 
+    def is_alone_in(self, other: SoloEffect) -> bool:
+        """Return whether one of both mistakes alone changes the answers, to the submission's."""
+        whole = [one.agrees[-1] for one in (self, other) if one.shows[-1]]
+        return whole == [True]
+
 
 def likely_pairs(
     right: Replay,
@@ -53,8 +58,8 @@ def likely_pairs(
 ) -> list[tuple[EditMistake, EditMistake]]:
     """Return pairs of mistakes that may explain the submission, the least contradicted first.
 
-    A pair that at most ``MAX_CONTRADICTIONS`` units contradict is kept, as one mistake may undo
-    the other.
+    Of these, those come first of which one alone gives the submission's answers most often. A pair
+    that at most ``MAX_CONTRADICTIONS`` units contradict is kept, as one mistake may undo the other.
 
     Args:
         right: Replay of the solution.
@@ -63,6 +68,7 @@ def likely_pairs(
         fine: Units that the submission answered rightly; some are looked at.
     """
     against = dict.fromkeys(itertools.combinations(planted, 2), 0)
+    alone_in = dict.fromkeys(against, 0)
     for unit in sorted([*_some_of(wrong), *_some_of(fine)], key=lambda unit: unit.size):
         if len(against) <= len(planted):
             break  # to try these pairs takes no longer than to look at one more unit
@@ -76,9 +82,10 @@ def likely_pairs(
             )
         for one, other in list(against):
             against[one, other] += not alone[one].may_go_with(alone[other], is_fine)
+            alone_in[one, other] += alone[one].is_alone_in(alone[other])
             if against[one, other] > MAX_CONTRADICTIONS:
                 del against[one, other]
-    return sorted(against, key=against.__getitem__)
+    return sorted(against, key=lambda pair: (against[pair], -alone_in[pair]))
 
 
 def _agree(one: ReplayUnit, other: ReplayUnit) -> tuple[bool, bool]:

@@ -23,7 +23,7 @@ from grader.coach.results import (
 )
 from grader.coach.rules import DEPTHS, AssistantRules
 from grader.errors import GradeError
-from grader.kit import Kit, installed_kit, load_kit
+from grader.kit import Kit, load_kit
 from grader.kit.stubs import own_path
 from grader.outputs.interview import render_interview, what_to_practise
 from grader.outputs.plain import plain_text
@@ -65,7 +65,7 @@ class InterviewTools:
 
     def _start(self, minutes: float, count: int, level: str | None) -> CallToolResult:
         here = self._rules.kit_for_help()
-        kit = installed_kit()
+        kit = interviews.kit_to_draw_from(here)
         folder = interviews.new_folder(here.home if here.own_stubs else Path.cwd())
         names, seed, enough = interviews.choose_exercises(here, kit, count, level)
         interviews.begin(folder, kit, minutes, names, seed)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from grader.hiring.dataflow import contract_of
 from grader.hiring.likelihood import Evidence
-from grader.hiring.tokens import TooLong
 from grader.hiring.traits import SubmissionTraits, TraitSets, read_traits
 from grader.records import EarlierSubmission, LeftOut
 
@@ -105,12 +104,15 @@ class ComparedSubmissions:
         return codes, left_out
 
     def _read(self, name: str) -> SubmissionTraits | None:
-        """Return the traits of a submission; None if it is too long."""
+        """Return the traits of a submission; None if it is too long, or the reading fails.
+
+        No fault that one file finds in our reading may cost all others their comparison.
+        """
         if len(self._sources[name]) > MAX_SUBMISSION_CHARS:
             return None
         try:
             found = read_traits(self._sources[name], self._contract, MAX_TOKENS)
-        except TooLong:
+        except Exception:  # mostly `TooLong`
             return None
         return found if max(map(len, found.trait_sets())) <= MAX_TRAITS else None
 

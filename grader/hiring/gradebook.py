@@ -6,7 +6,7 @@ import itertools
 import operator
 import random
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -57,7 +57,7 @@ class Gradebook:
         self._changed = changed or {}
         taken = set(self.names.values())
         known = {key: name for key, name in store.names().items() if key not in self.names}
-        self._gone = {key: key if name in taken else name for key, name in known.items()}
+        self._gone = _names_of_those_gone(known, taken)
         # Of whom nothing could be graded until it was sent again as another kind of file.
         nothing = store.nothing_to_grade()
         graded = {key for key, exercise, _ in store.done() if (key, exercise) not in nothing}
@@ -167,3 +167,17 @@ class Gradebook:
         random.SystemRandom().shuffle(new)
         self.store.keep("numbers", "/".join([*kept, *new]))
         return {called[key]: number for number, key in enumerate([*kept, *new], 1)}
+
+
+def _names_of_those_gone(known: Mapping[str, str], taken: Set[str]) -> dict[str, str]:
+    """Return a name of its own for each candidate who is gone, by key.
+
+    That is the name they had, or where somebody else has it now, their key, or one with a number.
+    """
+    found: dict[str, str] = {}
+    used = set(taken)
+    for key, name in known.items():
+        numbered = (f"{key} ({number})" for number in itertools.count(2))
+        found[key] = next(one for one in itertools.chain([name, key], numbered) if one not in used)
+        used.add(found[key])
+    return found

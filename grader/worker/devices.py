@@ -10,6 +10,7 @@ import torch
 
 # Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor, device, empty, empty_strided, inference_mode, tensor
+from torch._C import _current_graph_task_id
 from torch.overrides import TorchFunctionMode
 
 from grader.wire.originals import TENSOR_BASE, is_on_meta, pop_function_mode, push_function_mode
@@ -18,13 +19,14 @@ from grader.worker.seeing import OperationWatcher
 
 aten = torch.ops.aten
 
-
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
 _NO_DISPATCH = Tensor.__torch_dispatch__
 _SET_DATA = Tensor.data.__set__  # type: ignore[attr-defined]
 _AT_PLACES = {Tensor.__getitem__, Tensor.__setitem__}
 # Forward derivatives make zeros without memory, which end the process where they are computed with.
 _WITH_MEMORY = {aten._efficientzerotensor.default: aten.zeros.default}
+# Makes the sparse gradient of an embedding, which autograd would take for one on the CPU.
+_SPARSE = aten._sparse_coo_tensor_with_dims_and_tensors.default
 
 
 class SimulatedDevice(OperationWatcher):
@@ -75,6 +77,8 @@ class SimulatedDevice(OperationWatcher):
         result = _WITH_MEMORY.get(func, func)(*args, **kwargs)
         if not is_simulated:
             return result
+        if func is _SPARSE and _current_graph_task_id() >= 0:
+            result = TENSOR_BASE.to_dense(result)
         given = {id(self._twin(one)): one for one in tensors}
         return _map(lambda value: self._stand_in(value, given), result)
 

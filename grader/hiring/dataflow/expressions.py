@@ -201,10 +201,10 @@ class ExpressionReader:
 
     def _register(self, of: Instance, node: ast.Call, given: Sequence[Known]) -> None:
         """Keep what ``self.register_buffer("mask", …)`` makes an attribute."""
-        if len(given) > 1 and isinstance(node.func, ast.Attribute):
-            name = node.args[0]
-            if node.func.attr in REGISTERING and isinstance(name, ast.Constant):
-                of.attributes[str(name.value)] = given[1]
+        match node:
+            case ast.Call(ast.Attribute(attr=method), [ast.Constant(value=str(name)), _, *_]):
+                if method in REGISTERING:
+                    of.attributes[name] = given[1]
 
     def _read_BinOp(self, node: ast.BinOp) -> Known:
         return self._made(type(node.op).__name__, [node.left, node.right], node)
@@ -212,7 +212,8 @@ class ExpressionReader:
     def _read_UnaryOp(self, node: ast.UnaryOp) -> Known:
         inner = self.as_value(self.read(node.operand))
         if isinstance(node.op, ast.USub) and not inner.inputs:
-            return self.value(f"-{inner.what}")
+            what = inner.what
+            return self.value(what[1:] if what.startswith("-") else f"-{what}")
         return self.value(type(node.op).__name__, [inner], node)
 
     def _read_BoolOp(self, node: ast.BoolOp) -> Known:
@@ -237,7 +238,7 @@ class ExpressionReader:
         of = self.as_value(self.read(node.value))
         places = self.places(node.slice)
         which = places[0].what if len(places) == 1 and not places[0].inputs else ""
-        if not which.lstrip("-").isdecimal():
+        if not which.removeprefix("-").isdecimal():
             return self.value("[]", [of, *places], node)
         if of.what in SEVERAL and int(which) in range(len(of.inputs)):
             return of.inputs[int(which)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from grader.hiring.dataflow.expressions import (
     SEVERAL,
@@ -47,9 +47,15 @@ class StatementReader(ExpressionReader):
         deep = self.value(TOO_DEEP)
         if isinstance(node, ast.Return):
             self.returned.append(deep)
-        for one in ast.walk(node):
+        for one in self._walk(node):
             if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Store):
                 self.bind(one, deep)
+
+    def _walk(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield all nodes of a tree; each counts, as a call may have the tree walked once more."""
+        for one in ast.walk(node):
+            self.work(1)
+            yield one
 
     def _read_Import(self, node: ast.Import) -> None:
         for one in node.names:
@@ -198,7 +204,7 @@ class StatementReader(ExpressionReader):
         subject = self.read(node.subject)
         self.roots.append(self.value("match", [subject], node.subject))
         for case in node.cases:
-            for one in ast.walk(case.pattern):
+            for one in self._walk(case.pattern):
                 if isinstance(one, ast.MatchAs | ast.MatchStar) and one.name is not None:
                     self.names[one.name] = subject
             self.read_all(case.body)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,13 @@ from grader.cli import run_command
 from grader.errors import GradeError
 from grader.hiring import earlier
 from grader.hiring.batch_records import GradingResult
+from grader.hiring.candidates import Candidate
+from grader.hiring.compared import ComparedSubmissions
 from grader.hiring.comparison import compare_submissions
 from grader.hiring.earlier import read_earlier
+from grader.hiring.gradebook import Gradebook
 from grader.hiring.store import BatchStore
+from grader.hiring.traits import read_traits
 from grader.records import SimilarPair
 from tests.support.disguises import disguise
 from tests.support.independent import KIN, KIT, answers, solution_of, stub_of
@@ -256,3 +261,32 @@ def test_wrong_folder_is_told_before_anything_is_graded(
     assert run_command([*words, "--against", str(tmp_path / "spring")]) == 2
     assert f"`{tmp_path / 'spring'}` has no results of a batch" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+def test_file_that_finds_a_fault_of_ours_is_left_out_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One line of one file ended every batch that held it."""
+
+    def read(source: str, *more: Any) -> Any:
+        if "fault" in source:
+            raise ValueError("of ours")
+        return read_traits(source, *more)
+
+    monkeypatch.setattr("grader.hiring.compared.read_traits", read)
+    sources = {name: files["exercise1"] for name, files in people("exercise1", 3).items()}
+    sources["p1"] += "\n# a fault\n"
+    found = ComparedSubmissions(sources, stub_of("exercise1"), [], {})
+    assert [one.name for one in found.left_out] == ["p1"]
+    assert len(found.codes) == 2
+
+
+def test_name_of_one_who_is_gone_is_nobody_else_s(tmp_path: Path) -> None:
+    """A page has a row for each name, and was not written where there were two."""
+    people_in_it = {key: {"exercise1": "x"} for key in ("ana.py", "bob", "cy")}
+    with BatchStore(stored(tmp_path, people_in_it) / "results.sqlite") as store:
+        store.record_names({"ana.py": "ana", "bob": "ana", "cy": "ana"})
+        there = [Candidate("ana", {}, "new"), Candidate("ana.py", {}, "other")]
+        book = Gradebook(store, there, {"exercise1": 1.0}, KIT)
+        names = list(book.numbers())
+        assert sorted(names) == ["ana", "ana.py", "ana.py (2)", "bob", "cy"]

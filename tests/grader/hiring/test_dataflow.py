@@ -266,7 +266,31 @@ def test_text_that_cannot_run_is_not_read() -> None:
     assert read_operations(broken, contract_of(MIXER)) == []
 
 
+@pytest.mark.parametrize("line", ["x = (x, w)[--0]", "x = (w, x)[- - 1]"])
+def test_sign_before_a_sign_is_none(line: str) -> None:
+    """It ended a whole batch: no number is written `--1`."""
+    assert mix(line, "return torch.relu(x @ w.T / 2).sum(-1)") == PLAIN
+
+
+def test_attribute_is_called_by_a_text_alone() -> None:
+    """Of 4,000 digits, Python makes no text at all."""
+    named = mixer("self.register_buffer('mask', torch.ones(width))", "return x * self.mask")
+    odd = mixer(f"self.register_buffer(0x{'f' * 4000}, x)", "return x * 2")
+    assert named != odd
+
+
 HOSTILE = {
+    "deep statement in a function that is called often": "def h(x):\n    return "
+    + "x"
+    + " * 1" * 2000
+    + " + g("
+    + "1, " * 15_000
+    + ")\n{}"
+    + "    h(x)\n" * 400,
+    "wide pattern in a function that is called often": "def h(x):\n    match x:\n        case "
+    + "1 | " * 15_000
+    + "2: pass\n{}"
+    + "    h(x)\n" * 400,
     "lambdas without a value": "import torch as u\nf0 = lambda: u\n"
     + "".join(f"f{n + 1} = lambda: f{n}({f'f{n}(), ' * 40})\n" for n in range(7))
     + "{}",

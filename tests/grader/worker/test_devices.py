@@ -300,3 +300,14 @@ def test_what_is_changed_in_place_stays_the_same_tensor() -> None:
         assert x.shape == (3, 2)
         assert torch.add(x, 1, out=(into := torch.zeros(3, 2).to("meta"))) is into
     assert other.twin_of(into).tolist() == [[3.0, 3.0]] * 3
+
+
+def test_sparse_gradient_of_an_embedding_lies_where_the_embedding_does() -> None:
+    other = SimulatedDevice(torch.device("cpu"))
+    with other:
+        weight = torch.ones(4, 2).to("meta").requires_grad_()
+        places = torch.tensor([1, 3, 1]).to("meta")
+        torch.nn.functional.embedding(places, weight, sparse=True).sum().backward()
+        assert weight.grad is not None
+        assert weight.grad.device.type == "meta"
+        assert other.twin_of(weight.grad)[:, 0].tolist() == [0.0, 2.0, 0.0, 1.0]

@@ -16,7 +16,7 @@ from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerEnded
 from grader.suite.calls import PlannedCall
 from grader.suite.contract import Contract
-from grader.suite.draw import Draw
+from grader.suite.draw import Draw, derive_seed
 from grader.suite.fitting import NO_DEVIATIONS, Deviations, find_deviations
 from grader.suite.modules import Module
 from grader.suite.oracle import Weights
@@ -153,14 +153,17 @@ class Harness:
     def shared(self, observe: Callable[[Harness], _T]) -> _T:
         """Return what ``observe`` finds for this contract, computed once for all checks that ask.
 
-        ``observe`` must return data, no module: a worker may end between two checks. An error that
-        ended the worker is kept and raised again; after any other, the next check tries anew.
+        ``observe`` must return data, no module: a worker may end between two checks. What it draws
+        is the same whichever check asks first. An error that ended the worker is kept and raised
+        again; after any other, the next check tries anew.
         """
         key = (self.contract, observe)
         if key not in self._memo:
             before = len(self.session.exchanges)
             try:
-                self._memo[key] = observe(self)
+                name = getattr(observe, "__qualname__", "")
+                seed = derive_seed(self.seed, f"{observe.__module__}.{name}")
+                self._memo[key] = observe(self.drawing(Draw(seed)))
             except NotTried:
                 raise
             except WorkerEnded as error:

@@ -184,7 +184,7 @@ def test_what_a_call_does_is_seen(begin: Begin, trick: str) -> None:
     calls = {}
     for name, (_, how, _) in RELATIONS.items():
         with batch.apart():
-            made, x = batch.create("Layer"), torch.arange(12.0).reshape(4, 3) + 1
+            made, x = batch.create("Layer"), torch.arange(12.0).reshape(4, 3) + 1.1
             if "use_other_device" in how:
                 batch.move(made, device="meta")
             calls[name] = batch.call(made, [((x,), {})], method=name, **how)

@@ -146,10 +146,12 @@ def run(
                 shown = replace(options, progress=progress)
                 report = grade(submission, exercise, shown, sandbox)
             steps.append(_next_step(report, kit, exercise, kit_path))
-            if form == "text":
-                _show(report, out, verbose, steps, again)
-            if not again:
-                record_in_history(report, kit, submission.source, is_own(exercise, submission))
+            try:
+                if form == "text":
+                    _show(report, out, verbose, steps, again)
+            finally:  # also if nobody reads on, as `head` does
+                if not again:
+                    record_in_history(report, kit, submission.source, is_own(exercise, submission))
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]
     if form != "text":

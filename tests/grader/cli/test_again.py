@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from grader.kit import installed_kit, load_kit
 from grader.practice.history import open_history
 from tests.grader.cli.conftest import Grade
+from tests.support.terminal import COMMAND
 
 SOLUTION = installed_kit().find("warmup1").solution.read_text(encoding="utf-8")
 
@@ -31,6 +34,19 @@ def test_what_was_lost_is_tried_again_at_its_seed_and_not_recorded(grade: Grade)
     assert following == "next: `grade warmup1` tries all"
     with open_history(load_kit(Path())) as history:
         assert [one.solved for one in history.gradings("warmup1")] == [False]
+
+
+@pytest.mark.slow("a command that imports torch")
+@pytest.mark.usefixtures("grade")  # in its folder
+def test_grading_is_recorded_though_nobody_reads_its_report() -> None:
+    """As with `grade warmup1 | head -2`."""
+    command = [sys.executable, *COMMAND, "warmup1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as one:
+        assert one.stdout is not None
+        one.stdout.close()
+        one.wait(timeout=120)
+    with open_history(load_kit(Path())) as history:
+        assert [one.exercise for one in history.gradings()] == ["warmup1"]
 
 
 @pytest.mark.parametrize(

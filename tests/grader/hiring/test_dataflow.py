@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from textwrap import indent
 
 import pytest
@@ -215,7 +216,10 @@ def test_lines_that_do_not_parse_are_passed_over() -> None:
     ],
 )
 def test_odd_files_end_soon(source: str) -> None:
-    assert len(read_operations(source, CONTRACT)) < 20
+    # From 3.13 on, Python parses what is nested more deeply than can be read.
+    too_deep = sys.version_info >= (3, 13) and "-" * 5_000 in source
+    with pytest.raises(TooMuch) if too_deep else nullcontext():
+        assert len(read_operations(source, CONTRACT)) < 20
 
 
 def test_helpers_that_call_each_other_a_thousand_times_are_too_much() -> None:

@@ -83,7 +83,7 @@ def test_exception_within_a_sentence_of_ours_is_one_line(sandbox: Sandbox) -> No
     [
         ("", "got q·k × 1 ("),
         (" / D", "got q·k × 0.01887 ("),
-        (" / sqrt(D) + x.mean(-1)[:, None, None, :] * 5", "got weights that show no factor of q·k"),
+        (" / sqrt(D) + x.mean(-1)[:, None, None, :] * 9", "got weights that show no factor of q·k"),
     ],
 )
 def test_factor_of_the_scores_is_told_where_there_is_one(

@@ -143,7 +143,8 @@ def test_file_laid_out_as_none_of_ours_is_set_aside(
     tmp_path: Path, statement: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "history.sqlite"
-    History(path)
+    with History(path):
+        pass
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)
     connection.close()
@@ -289,7 +290,8 @@ def test_file_damaged_further_on_is_set_aside(
 
 def test_locked_file_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "history.sqlite"
-    History(path)
+    with History(path):
+        pass
     monkeypatch.setattr("grader.practice.store.LOCK_TIMEOUT_S", 0.1)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, connection:
         connection.execute("BEGIN EXCLUSIVE")

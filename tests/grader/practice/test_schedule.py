@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,8 +22,9 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> History:
-    return History(tmp_path / "history.sqlite")
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path / "history.sqlite") as history:
+        yield history
 
 
 @pytest.fixture

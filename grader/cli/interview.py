@@ -45,8 +45,8 @@ def interview(
     """Hold a mock interview: exercises drawn at random, a clock, no hints and no checks.
 
     They are of the kit in use, which has to be one that came with this package. Some are to be
-    written and some repaired. No two are nearly the same, and none was solved here
-    in the last seven days.
+    written and some repaired. No two are nearly the same, and none was solved here in the last
+    seven days.
 
     The stubs are put into a new folder. Hand in with `grade interview submit`; if the clock is on
     the screen when time runs out, it hands in by itself. Ctrl-C hides the clock, which keeps
@@ -57,9 +57,10 @@ def interview(
     """
     if ctx.invoked_subcommand is not None:
         return 0
-    if (begun := load_kit()).interview:
-        return _run(begun, interviews.read_record(begun.home))
-    here = load_kit(kit_path)
+    here = load_kit()  # an interview in this folder goes on, whatever `--kit` or GRADE_KIT says
+    if here.interview:
+        return _run(here, interviews.read_record(here.home))
+    here = here if kit_path is None else load_kit(kit_path)
     kit = interviews.kit_to_draw_from(here)
     folder = interviews.new_folder(Path())
     names, chosen, enough = interviews.choose_exercises(here, kit, count, level, seed)

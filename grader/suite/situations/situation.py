@@ -99,7 +99,7 @@ class Situation:
         wanted = self.row["gradients"] not in NO_GRADIENTS
         return wanted and not self.method and self.visible is None
 
-    @property
+    @cached_property
     def work(self) -> Work:
         """The amount of computation, by which the time it takes is estimated."""
         weights = sum(weight.numel() for weight in self.weights.values())

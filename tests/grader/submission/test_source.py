@@ -32,7 +32,7 @@ def test_many_dots_in_many_lines_are_parsed() -> None:
     assert len(parse_text("\n".join(lines)).body) == len(lines)
 
 
-def test_class_made_by_type_is_told_apart_by_place_without_a_walk(
+def test_class_made_by_type_is_placed_without_a_walk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each level that walks what is inside it makes 97 levels in 64 KB take 9 s."""

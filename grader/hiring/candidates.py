@@ -33,7 +33,7 @@ class Candidate:
         name: The name from the list of names, else from a course system, else from the entry.
         handed: The file handed in for each exercise.
         key: What results are kept by, whatever the name: the entry in the folder of submissions,
-            or the student as a course system named the files.
+            as it is written, or the student as a course system named the files.
         files: The names of all the candidate's entries in that folder.
         owner: The student as a course system named the files; None where none did.
     """
@@ -145,17 +145,12 @@ def _texts(entries: Sequence[Path], names: Collection[str]) -> dict[Path, str]:
 def _people(texts: Mapping[Path, str], names: Mapping[str, ListedPerson]) -> list[_Person]:
     """Group the entries by person: by the list of names, else as a course system named them."""
     owned: dict[str, _Person] = {}
-    everybody = (owner_of(text) for text in texts.values())
-    owners = {owner.key for owner in everybody if owner}
     for entry, shown in texts.items():
-        owner = owner_of(shown)
-        key = owner.key if owner else shown
-        if not owner and (key in owners or key in owned):  # the text is another entry's key
-            key = shown = f"{shown} ({len(owned)})"
-        one = _Person(key, [entry], owner, names.get(shown, names.get(key)))
-        known = owned.setdefault(key, one)
+        owner, key = owner_of(composed(escape_undecodable(entry.name))), _key(entry)
+        one = _Person(owner.key if owner else key, [entry], owner, names.get(shown))
+        known = owned.setdefault(one.key, one)
         if known is not one and known.listed and one.listed and known.listed != one.listed:
-            owned[shown] = replace(one, key=shown)  # the list names two people
+            owned[key] = replace(one, key=key)  # the list names two people
         elif known is not one:
             known.entries.append(entry)
             known.owner, known.listed = known.owner or owner, known.listed or one.listed
@@ -166,6 +161,12 @@ def _people(texts: Mapping[Path, str], names: Mapping[str, ListedPerson]) -> lis
         if first is not one:
             first.entries += one.entries
     return list(by_id.values())
+
+
+def _key(entry: Path) -> str:
+    """Return a key of an entry, which is the same whatever else lies in the folder."""
+    text = escape_undecodable(entry.name)
+    return text if text == entry.name else f"{text}/"  # somebody may have named a file so
 
 
 def _with_names(

@@ -35,8 +35,12 @@ class Owner(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A key that is the same for all files of the student, in this download and later."""
-        return f"{self.name}_{self.number}" if self.name != self.number else self.name
+        """A key that is the same for all files of the student, in this download and later.
+
+        It has a slash, which no file's name has: nobody can name a file so.
+        """
+        name = f"{self.name}_{self.number}" if self.name != self.number else self.name
+        return f"{self.system}/{name}"
 
 
 def owner_of(file: str) -> Owner | None:

@@ -17,7 +17,7 @@ from grader.wire.originals import (
 )
 from grader.worker.seeing import OperationWatcher
 
-MAX_SCANNED_NUMBERS = 1 << 17  # in a storage; of a larger one, only the part in use is looked at
+MAX_SCANNED_NUMBERS = 1 << 17  # in a storage; of a larger one, only what is in use is looked at
 MAX_ROUND_BITS = 8  # of a number that is an error of rounding: many of these are equal by chance
 SAME_NUMBER_RTOL = 1e-6  # numbers this close are the same, computed in another order
 
@@ -59,7 +59,10 @@ class CopyCounter(OperationWatcher):
         return result
 
     def _look_at(self, tensor: Tensor) -> None:
-        numbers = _numbers_behind(tensor)
+        for numbers in _numbers_behind(tensor):
+            self._count(numbers)
+
+    def _count(self, numbers: Tensor) -> None:
         if TENSOR_BASE.numel(numbers) < self._asked.times * self._asked.least:
             return
         as_bytes = TENSOR_BASE.view(TENSOR_BASE.to(numbers, "cpu"), uint8)
@@ -90,26 +93,31 @@ def in_memory(value: Any) -> list[Tensor]:
     return [value] if isinstance(value, Tensor) and is_in_memory(value) else []
 
 
-def _numbers_behind(tensor: Tensor) -> Tensor:
-    """Return all numbers in the memory behind a tensor, each place once, (n,)."""
+def _numbers_behind(tensor: Tensor) -> list[Tensor]:
+    """Return the numbers in the memory behind a tensor, each place once: in use, and all, (n,)."""
     tensor = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
     if TENSOR_BASE.is_complex(tensor):
         tensor = view_as_real(TENSOR_BASE.resolve_conj(tensor))
     count = storage_nbytes(tensor) // TENSOR_BASE.element_size(tensor)
-    if count <= MAX_SCANNED_NUMBERS:
-        return TENSOR_BASE.as_strided(tensor, (count,), (1,), 0)  # type: ignore[no-any-return]  # of C
+    found = [_flat(tensor, count, 0)] if count <= MAX_SCANNED_NUMBERS else []
+    if TENSOR_BASE.numel(tensor) >= count:
+        return found or [_in_use(tensor)]
+    return [*found, _in_use(tensor)]
+
+
+def _in_use(tensor: Tensor) -> Tensor:
     for axis, step in enumerate(TENSOR_BASE.stride(tensor)):
-        tensor = (
-            tensor
-            if step or not TENSOR_BASE.size(tensor, axis)
-            else TENSOR_BASE.narrow(tensor, axis, 0, 1)
-        )
+        if not step and TENSOR_BASE.size(tensor, axis):
+            tensor = TENSOR_BASE.narrow(tensor, axis, 0, 1)
     steps = zip(TENSOR_BASE.size(tensor), TENSOR_BASE.stride(tensor), strict=True)
     extent = 1 + sum((size - 1) * step for size, step in steps)
     if 0 < extent < TENSOR_BASE.numel(tensor):  # a place is in use more than once, as by `unfold`
-        start = TENSOR_BASE.storage_offset(tensor)
-        return TENSOR_BASE.as_strided(tensor, (extent,), (1,), start)  # type: ignore[no-any-return]  # of C
+        return _flat(tensor, extent, TENSOR_BASE.storage_offset(tensor))
     return TENSOR_BASE.flatten(tensor)  # type: ignore[no-any-return]  # of C
+
+
+def _flat(tensor: Tensor, count: int, start: int) -> Tensor:
+    return TENSOR_BASE.as_strided(tensor, (count,), (1,), start)  # type: ignore[no-any-return]  # of C
 
 
 def count_repeated(numbers: ndarray[Any, Any], times: int) -> int:

@@ -19,9 +19,11 @@ def _ids(*operations: Any) -> dict[int, Any]:
     return {id(x): x for one in operations for x in (getattr(one, n) for n in one.overloads())}
 
 
-# Operations that may mix devices, but for the first tensor, which is copied to or indexed: what is
-# copied, and indices, may be on the CPU.
-_MAY_MIX = _ids(aten.copy_, aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_)
+# What is copied, and indices, may be on the CPU; not what is copied to, indexed, or put there.
+_FIRST_ALONE = _ids(aten.copy_, aten.index)
+_FIRST_AND_LAST = _ids(aten.index_put, aten.index_put_, aten._index_put_impl_)
+# Operations on single elements take a tensor without dimensions from any device; these do not.
+_NO_SCALARS = _ids(aten.stack, aten.index_select, aten.gather, aten.take, aten.embedding)
 _COPY, _TO_COPY, _INDEX = _ids(aten.copy_), _ids(aten._to_copy), _ids(aten.index)
 _REPEAT_INTERLEAVE = id(aten.repeat_interleave.Tensor)
 
@@ -98,10 +100,19 @@ def can_be_elsewhere(tensor: Tensor) -> bool:
 
 
 def refuse_mixed_devices(func: Any, tensors: list[Tensor]) -> None:
-    """Raise if an operation's tensors lie on two devices, and it is none that may mix them."""
-    tensors = tensors[:1] if id(func) in _MAY_MIX else tensors
+    """Raise if an operation's tensors lie on two devices, and it is none that may mix them.
+
+    Args:
+        func: The operation.
+        tensors: Its tensors but for those that are known to be on the other device.
+    """
+    if id(func) in _FIRST_ALONE:
+        tensors = tensors[:1]
+    elif id(func) in _FIRST_AND_LAST:
+        tensors = [tensors[0], tensors[-1]]
     for one in tensors:
-        if TENSOR_BASE.dim(one) and not is_on_meta(one) and can_be_elsewhere(one):
+        mixes = not TENSOR_BASE.dim(one) and id(func) not in _NO_SCALARS
+        if not (mixes or is_on_meta(one)):
             raise MixedDevices(
                 f"a tensor of shape {tuple(one.shape)} stays on the CPU when the module and "
                 "its input are on another device; make it on the input's device, or register it "

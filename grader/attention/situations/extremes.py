@@ -20,6 +20,7 @@ from grader.suite.situations.telling import (
     LARGE_GRADIENTS_LATER,
     PLAIN_BFLOAT16,
     REFILLED,
+    TRAINING_FIRST,
     USUAL,
     USUAL_TRAINING,
     WITH_GRADIENTS,
@@ -73,7 +74,7 @@ def with_extremes(contract: Any, model: FactorModel) -> FactorModel:
     equal[0] |= {"H": levels.get("H", ("one",))[-1]}
     wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16]
     drops = {"mode": DROPPING} if DROPPING in levels.get("mode", ()) else {}
-    plain = [*large_in_each_dtype(), REFILLED, USUAL, USUAL_TRAINING | drops]
+    plain = [*large_in_each_dtype(), REFILLED, USUAL, USUAL_TRAINING | drops, TRAINING_FIRST]
     wanted += [one | CAUSAL_MASK if masked else one for one in plain]
     wanted += [MIXED_MASK] if masked else []
     if _count_parameters(contract) < MAX_PARAMETERS:

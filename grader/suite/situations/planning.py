@@ -14,6 +14,7 @@ from grader.suite.situations.levels import (
     AFTER_ANOTHER_INPUT,
     FILLED_ANEW,
     GRADIENT_WAY,
+    INNER,
     RESIDUAL,
 )
 from grader.suite.situations.situation import Situation
@@ -70,7 +71,7 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
         ),
         frozen=situation.frozen if wants else [],
         inference=level == "in inference mode",
-        nonleaf_inputs=level == "through another layer" and wants,
+        nonleaf_inputs=level == INNER and wants,
         detect_inplace=not refills,
         overwrites=overwrites,
         refill_inputs=refills,

@@ -18,8 +18,10 @@ from grader.suite.situations.levels import (
     EVALUATION,
     FILLED_ANEW,
     GRADIENT_WAY,
+    INNER,
     NEAR_ONE_ANOTHER,
     NO_GRADIENTS,
+    OF_PARAMETERS,
     OF_THE_SUM,
     ORDINARY,
     OVERFLOWING,
@@ -42,9 +44,15 @@ AFTER_TRAINING = {
     "x": NEAR_ONE_ANOTHER, "mode": DROPPING_NOTHING, "history": AFTER_A_STEP,
 }  # fmt: skip
 # As most people use a layer: sizes that are powers of two, several of everything.
-USUAL_SIZES = {"T": "32", "S": "as T", "B": "4", "width": "64", "H": "4"}
+USUAL_SIZES = {
+    "T": "32", "S": "as T", "B": "4", "width": "64", "H": "4", "groups": "several",
+}  # fmt: skip
 USUAL = USUAL_SIZES | {"gradients": "wanted", GRADIENT_WAY.name: OF_THE_SUM}
-USUAL_TRAINING = {**USUAL_SIZES, **WITH_GRADIENTS, "T": "16", "mode": DROPPING_NOTHING}
+# As a network trains: a layer behind another one, and the first, whose input does not learn.
+USUAL_TRAINING = {
+    **USUAL_SIZES, **WITH_GRADIENTS, "T": "16", "mode": DROPPING_NOTHING, "gradients": INNER,
+}  # fmt: skip
+TRAINING_FIRST = USUAL_TRAINING | {"gradients": OF_PARAMETERS}
 REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}
 LARGE = {
     **WITH_GRADIENTS, "x": OVERFLOWING, "memory": OVERFLOWING,
@@ -56,7 +64,7 @@ def with_telling_rows(model: FactorModel) -> FactorModel:
     """Return a model with rows added that are tried at every seed."""
     levels = {factor.name: factor.levels for factor in model.factors}
     wanted = [PLAIN_BFLOAT16, LARGE_GRADIENTS_LATER, AFTER_TRAINING, REFILLED]
-    wanted += [USUAL, USUAL_TRAINING]
+    wanted += [USUAL, USUAL_TRAINING, TRAINING_FIRST]
     wanted += large_in_each_dtype() if "x" in levels else []
     return replace(model, extremes=tuple(row_of(levels, one) for one in wanted))
 

@@ -153,26 +153,28 @@ def test_downloads_of_course_systems_have_one_candidate_for_each_student(folder:
     write(folder / "Hw_2024_101_ben.py")
     found = {one.key: one for one in find_candidates(folder, BOTH)}
     assert {key: (one.name, len(one.files)) for key, one in found.items()} == {
-        "doejane_1001": ("doejane (1001)", 3),
-        "doejane_1007": ("doejane (1007)", 1),
-        "anon_x1Yz": ("anon_x1Yz", 1),
-        "anon_x2": ("anon_x2", 1),
-        "mac_namara12_1002": ("mac_namara12", 1),
-        "Ann Lee_55": ("Ann Lee", 2),
-        "Bo_2 Li_56": ("Bo_2 Li", 2),
-        "Group A-Cy Ó_57": ("Group A-Cy Ó", 1),
+        "Canvas/doejane_1001": ("doejane (1001)", 3),
+        "Canvas/doejane_1007": ("doejane (1007)", 1),
+        "Canvas/anon_x1Yz": ("anon_x1Yz", 1),
+        "Canvas/anon_x2": ("anon_x2", 1),
+        "Canvas/mac_namara12_1002": ("mac_namara12", 1),
+        "Moodle/Ann Lee_55": ("Ann Lee", 2),
+        "Moodle/Bo_2 Li_56": ("Bo_2 Li", 2),
+        "Moodle/Group A-Cy Ó_57": ("Group A-Cy Ó", 1),
         "ada_2_notes.py": ("ada_2_notes", 1),
         "Hw_2024_101_ben.py": ("Hw_2024_101_ben", 1),
     }
     read = {
         key: [one.handed[name].read_or_explain()[0] for name in BOTH] for key, one in found.items()
     }
-    assert read["doejane_1001"] == [CANVAS[1].encode(), CANVAS[2].encode()]
-    assert found["doejane_1001"].handed["exercise3"].note.endswith(f"left aside: `{CANVAS[0]}`")
-    assert read["anon_x1Yz"][0] == CANVAS[4].encode()
-    assert read["Ann Lee_55"][0] == MOODLE[0].encode()
-    assert read["Bo_2 Li_56"] == [MOODLE[2].encode(), MOODLE[3].encode()]
-    assert read["Group A-Cy Ó_57"][0] == b"cy"
+    assert read["Canvas/doejane_1001"] == [CANVAS[1].encode(), CANVAS[2].encode()]
+    assert (
+        found["Canvas/doejane_1001"].handed["exercise3"].note.endswith(f"left aside: `{CANVAS[0]}`")
+    )
+    assert read["Canvas/anon_x1Yz"][0] == CANVAS[4].encode()
+    assert read["Moodle/Ann Lee_55"][0] == MOODLE[0].encode()
+    assert read["Moodle/Bo_2 Li_56"] == [MOODLE[2].encode(), MOODLE[3].encode()]
+    assert read["Moodle/Group A-Cy Ó_57"][0] == b"cy"
 
 
 def test_files_named_as_if_by_moodle_have_a_candidate_each(folder: Path) -> None:
@@ -222,7 +224,7 @@ def test_list_of_names_joins_and_parts(folder: Path, tmp_path: Path) -> None:
     ada, jane = sorted(find_candidates(folder, BOTH, listed), key=lambda one: one.name)
     assert (ada.name, ada.key, ada.files) == ("Ada", "ada.py", ("ada.py", "more"))
     assert ada.handed["bug7"].read() == b"more/bug7.py"
-    assert (jane.name, jane.key, len(jane.files)) == ("Jane", "doejane_1001", 3)
+    assert (jane.name, jane.key, len(jane.files)) == ("Jane", "Canvas/doejane_1001", 3)
     listed |= {CANVAS[1]: ListedPerson("Joan", "2"), CANVAS[2]: ListedPerson("Joan", "2")}
     found = {one.name: one for one in find_candidates(folder, BOTH, listed)}
     assert found["Jane"].files == (CANVAS[0],)

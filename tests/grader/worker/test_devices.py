@@ -84,9 +84,14 @@ LEARNING = {
     "places in a list": "x[:, [2, 0]].prod(-1, keepdim=True) * x[[2, 1, 0], [0, 2, 1]]",
     "complex numbers": "(torch.polar(x.exp(), x) * torch.complex(x, x).conj()).imag",
 }
+MIXED = "MixedDevices"
 OF_TWO_DEVICES = {
-    "looked up on the CPU": ("x * torch.ones(9)[(0 * x).long()]", "MixedDevices"),
-    "made by a backward": ("OnTheCPU.apply(x)", "MixedDevices"),
+    "rows put there from the CPU": ("x.index_put((torch.tensor([1]),), torch.ones(3))", MIXED),
+    "a number among those there": ("x + torch.stack([x.sum(), torch.tensor(1.0)]).sum()", MIXED),
+    "looked up by a place on the CPU": ("x + x.index_select(0, torch.tensor(1))", MIXED),
+    "a sparse matrix on the CPU": ("torch.sparse.mm(torch.eye(3).to_sparse(), x)", MIXED),
+    "looked up on the CPU": ("x * torch.ones(9)[(0 * x).long()]", MIXED),
+    "made by a backward": ("OnTheCPU.apply(x)", MIXED),
     "given by a backward": ("Moved.apply(x)", "RuntimeError"),
     "read by a hook": ("hooked(x)", "ReadsValues"),
     "read while gradients are recorded": ("finite(x)", "ReadsValues"),

@@ -186,7 +186,7 @@ def test_scores_are_no_more_than_the_tokens_need(harness: Harness) -> None:
     few, more, many, most = (call.numbers_made for call in calls)
     scores = (most - many - more + few) // ((more_B - B) * (more_H - H))
     expect(
-        scores < 1.5 * T * L,
+        scores < T * L / 2,
         f"for {T} tokens at max_len = {L} each head of a sequence makes {scores:,} numbers: "
         f"expected {T} × {T} scores",
     )

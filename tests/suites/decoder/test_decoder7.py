@@ -124,9 +124,9 @@ contract = replace(
     plain,
     tried=True,
     variants={
+        "a window far below T": with_window(lambda sizes: sizes.T // 3),
         "window = 1": with_window(lambda sizes: 1),
         "window = 2": with_window(lambda sizes: 2),
-        "a window far below T": with_window(lambda sizes: sizes.T // 3),
         "window = T - 1": with_window(lambda sizes: sizes.T - 1),
         "window = T": with_window(lambda sizes: sizes.T),
         "window = T + 1": with_window(lambda sizes: sizes.T + 1),

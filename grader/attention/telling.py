@@ -26,7 +26,7 @@ from grader.diagnosis.attach import (
 from grader.diagnosis.beside import edits_beside
 from grader.diagnosis.by_edits import EditExplainer
 from grader.diagnosis.catalogue import Explanation, KnownMistake, Mistake
-from grader.diagnosis.crashes import explain_exception
+from grader.diagnosis.crashes import MAX_QUOTED_CHARS, explain_exception
 from grader.diagnosis.nans import first_nan
 from grader.diagnosis.replay import CheckExchanges
 from grader.diagnosis.words import BEGINNING_MODULE, BEGINNING_WHERE_GIVEN, beside_others
@@ -37,6 +37,7 @@ from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.plugin import SuitePlugin
 from grader.suite.runner import SuiteRunner, one_thread
+from grader.wire.plain import one_line
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,8 @@ def _where_nan_begins(
         session.end_check()
         if fault is not None and (why := explain_exception(fault, session.source)):
             last = fault.frames[-1]
-            text, name, line = session.submission.text_of(last.line), last.function, last.line
+            code = session.submission.text_of(last.line).partition(" #")[0]
+            text, name, line = one_line(code, MAX_QUOTED_CHARS), last.function, last.line
             told = not session.submission.cells  # a notebook has no such line numbers
             return f"NaN begins at `{text}` in `{name}`{f', line {line}' if told else ''}: {why}"
     return ""

@@ -19,10 +19,12 @@ from grader.diagnosis.shapes import CLUES_OF_SHAPES
 from grader.diagnosis.trees import nodes_of
 from grader.kit.repairs import MAX_NODES
 from grader.records import Fault
+from grader.wire.plain import one_line
 
 # Limits of the names compared to guess which was meant: a pair costs the product of its lengths.
 MAX_NAME_CHARS = 40
 MAX_OWN_NAMES = 500  # of a file
+MAX_QUOTED_CHARS = 100  # of a message, or of the file, in an explanation
 EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 
@@ -72,7 +74,8 @@ def explain_exception(fault: Fault, source: str) -> str:
     if "{near}" in crash.says:
         line = fault.frames[-1].line if fault.frames else 0
         near = _nearest(found.group(1), found.group(2), source, line)
-    return crash.says.format(found.group(), *found.groups(), near=near, clue=clue)
+    said = [one_line(group or "", MAX_QUOTED_CHARS) for group in (found.group(), *found.groups())]
+    return crash.says.format(*said, near=near, clue=one_line(clue, MAX_QUOTED_CHARS))
 
 
 def match_exception(fault: Fault, source: str) -> tuple[KnownException, re.Match[str], str] | None:

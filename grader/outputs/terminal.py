@@ -144,10 +144,10 @@ def _shade(weight: float) -> str:
 
 
 def _problem(report: Report) -> Iterator[Renderable]:
-    first, *more = report.problem.splitlines()
+    first, *more = clean(report.problem).split("\n")
     yield HangingLine(with_place(report, report.problem_line, first), VERDICT_STYLES[Verdict.ERROR])
     for line in more:
-        yield _theirs(say(clean(line)), "bold")
+        yield _theirs(say(line), "bold")
     yield from _printed(report.output)
 
 
@@ -216,7 +216,7 @@ def _details(report: Report, check: CheckResult, more: str) -> Iterator[Renderab
     if check.fault is not None:
         yield from _fault(report, check.fault)
     if check.explanation:
-        yield _indented(say(check.explanation), "bold")
+        yield _indented(say(clean(check.explanation)), "bold")
     if check.verdict is Verdict.FAIL and not report.following(check):
         yield _indented(say(check.why), "dim")
     yield from _printed(check.output, more)

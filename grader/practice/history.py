@@ -24,7 +24,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 MAX_FOUND_CHARS = 20_000  # the verdicts, or the mistakes, of a grading; ours have up to 4,000
 MAX_NAME_CHARS = 100  # of an exercise, a check, a mistake
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
-IS_NAMED = f"length(exercise) <= {MAX_NAME_CHARS}"  # of a row that somebody else may have made
+IS_NAMED = f"length(CAST(exercise AS BLOB)) <= {4 * MAX_NAME_CHARS}"  # a text ends at a NUL
 # Verdicts of checks whose points are lost.
 LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
@@ -129,7 +129,10 @@ class History:
 
     def events(self) -> list[tuple[str, Event, datetime]]:
         """Return every event as exercise, kind and time, the oldest first."""
-        query = f"SELECT exercise, kind, at FROM event WHERE {IS_NAMED} ORDER BY id DESC LIMIT ?"
+        query = (
+            "SELECT exercise, substr(kind, 1, 40), substr(at, 1, 40) FROM event "
+            f"WHERE {IS_NAMED} ORDER BY id DESC LIMIT ?"
+        )
         rows = self._read(query, (MAX_ROWS,))
         with self._expecting_ours():
             return [(name, Event(kind), _moment(at)) for name, kind, at in reversed(rows)]
@@ -194,11 +197,7 @@ class History:
             return [_grading(*row) for row in rows][::-1]
 
     def last_lost(self, exercise: str) -> tuple[int, list[str]] | None:
-        """Return the seed of the last grading of the learner's own file, and the checks it lost.
-
-        Returns:
-            The seed and the names of the checks; None if nothing was graded.
-        """
+        """Return the seed, and the lost checks, of the last grading of the learner's own file."""
         row = self._last(exercise, "seed", "checks")
         if row is None:
             return None
@@ -241,7 +240,8 @@ class History:
         """Raise GradeError if stored values do not decode: somebody else made the file."""
         try:
             yield
-        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as caught:
+            error = str(caught)[:MAX_NAME_CHARS]
             raise GradeError(
                 f"the history `{self._path}` holds what no grading wrote ({error}); move it away"
             ) from None

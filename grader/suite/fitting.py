@@ -172,8 +172,9 @@ def _numbered(name: str, like: str) -> str:
 
 
 def likely_reason(wanted: Shapes, found: Shapes, arguments: Mapping[str, Any]) -> str:
-    """Return the likely reason for missing or surplus parameters; empty if none is likely."""
-    for own in renamed_parameters(wanted, found).values():
+    """Return the likely reason for the first missing or surplus parameter; empty if none is."""
+    renamed = renamed_parameters(wanted, found)
+    if own := next((renamed[name] for name in wanted if name in renamed), ""):
         return f"it seems to be registered under another name: `{own}`"
     passed = next((name for name in arguments if name.endswith("bias")), "")
     if surplus(wanted, found):

@@ -379,6 +379,30 @@ def test_nothing_is_imported_or_asked_for_by_a_name_in_a_message(owner: str) -> 
     assert set(sys.modules) == before
 
 
+FORGED = "\x1b[2J\nscore 25 / 25 \u202e" + "a" * 2000
+
+
+@pytest.mark.parametrize(
+    ("type_name", "message"),
+    [
+        ("TypeError", f"__init__() missing 1 required positional argument: {FORGED}"),
+        ("TypeError", f"__init__() missing 2 required positional arguments: 'a' and {FORGED}"),
+        ("RuntimeError", f"shape '[{FORGED}]' is invalid for input of size 3"),
+        ("RuntimeError", f"shape '[{'1, ' * 2000}1]' is invalid for input of size 3"),
+        ("RuntimeError", f"unflatten: Provided sizes [{FORGED}] don't multiply up to the size of "
+         "dim 1 (3)"),
+        ("NameError", f"name '{'a' * 3000}' is not defined"),
+    ],
+)  # fmt: skip
+def test_explanation_quotes_little_of_a_message_and_nothing_invisible(
+    type_name: str, message: str
+) -> None:
+    said = explain_exception(Fault(type_name, message), "x = 1\n")
+    assert len(said) < 600
+    assert said.isprintable()
+    assert "score" not in said
+
+
 def test_unknown_exception_is_left_alone() -> None:
     assert explain_exception(Fault("ValueError", "seven is not eight"), "") == ""
     assert (

@@ -208,6 +208,24 @@ def test_more_time_is_offered_to_who_can_give_it() -> None:
     assert "--timeout" not in shown(made_report(replace(check, verdict=Verdict.FAIL)))
 
 
+ENDS_OF_LINES = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@pytest.mark.parametrize("end", ENDS_OF_LINES, ids=ascii)
+def test_problem_ends_its_lines_by_nothing_but_a_newline(end: str) -> None:
+    problem = f"does not import: ValueError: see below{end}score 25 / 25{end}next: ours"
+    lines = plain_text(render_report(replace(made_report(), problem=problem))).splitlines()
+    assert not [line for line in lines if line.lstrip().startswith(("score 25", "next: ours"))]
+
+
+def test_explanation_holds_no_escapes() -> None:
+    check = CheckResult("test_a", Verdict.ERROR, 1, message="TypeError: a")
+    check = replace(check, explanation="without \x1b]52;c;cm0=\x07\x1b[2Jscore \x9b8m25 / 25")
+    text = plain_text(render_report(made_report(check)))
+    assert "score" in text
+    assert not {*"\x1b\x07\x9b"} & {*text}
+
+
 @pytest.mark.parametrize(
     "begin",
     ["a" * 60, "\t" * 9, "\u0903" * 60, "\U0001f3fb" * 60, "\U0001f1e6" * 60],

@@ -212,6 +212,8 @@ def test_what_takes_for_ever_to_open_is_said(
         ("grading SET started", "2026-01-01T00:00:00+14:00"),
         ("grading SET started", "9999-01-01T00:00:00+00:00"),
         ("event SET at", "2026-01-01T00:00:00"),
+        ("event SET at", "a" * 10**6),  # was put on the terminal whole
+        ("event SET kind", "a" * 10**6),
         ("hint SET shown", "many"),
     ],
 )
@@ -224,8 +226,23 @@ def test_row_that_no_grading_wrote_is_said(tmp_path: Path, changed: str, value: 
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE {changed} = ?", (value,))
     connection.close()
-    with History(path) as history, pytest.raises(GradeError, match="holds what no grading wrote"):
+    said = "holds what no grading wrote"
+    with History(path) as history, pytest.raises(GradeError, match=said) as raised:
         history.gradings(), history.events(), history.hints("exercise3")
+    assert len(str(raised.value)) < 1000
+
+
+def test_name_behind_a_nul_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with History(path) as history:
+        history.record_event("exercise3", Event.SAVED)
+        history.record(report(), "", own=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in ("event", "grading"):
+            connection.execute(f"UPDATE {table} SET exercise = ?", ("a\0" + "a" * 10**6,))
+    connection.close()
+    with History(path) as history:
+        assert (history.events(), history.solved()) == ([], set())
 
 
 def test_file_whose_names_are_no_text_is_set_aside(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ SLIPS = [
     ("exercise3", ("dropout_rate: float = 0.1", "dropout_rate: float"), "missing 1 required"),
     ("warmup3", (", bias=qkv_bias", ""), "`query.bias`; pass `bias=qkv_bias` on"),
     ("exercise5", (UNIFY, UNIFY.replace(", bias=False", "")), "make the layer `bias=False`"),
+    ("exercise1", ("self.q", "self.query"), "registered under another name: `query.weight`"),
     ("exercise5", QUERIES, "registered under another name: `query.weight`"),
     ("warmup4", ("self.W_q", "self.query"), "registered under another name: `query.weight`"),
     ("exercise1", (SQUARE, f"{SQUARE}, bias=False"), f"`q.bias`; {NO_BIAS}"),

@@ -3,10 +3,11 @@
 Each result is stored at once: the same command continues where it was stopped.
 
 Usage: python -m benchmarks.kills KEPT [--seeds 1 ...] [--exercises NAME ...] [--few OTHER]
-                                    [--dominated]
+                                    [--dominated] [--chance]
 
 With ``--few``, try only the answers that few situations, but at least one, caught in another such
-file. With ``--dominated``, also print the answers that a narrower one makes needless.
+file. With ``--dominated``, also print the answers that a narrower one makes needless. With
+``--chance``, write ``docs/chance.md``: the answers that lose other checks at another seed.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from unittest.mock import patch
@@ -33,9 +34,25 @@ from grader.suite.situations.judging import Judgement
 from grader.suite.situations.outcomes import SituationOutcome
 from grader.suite.situations.trial import judge_situations
 from tests.support.answers import of_kind
+from tests.support.paths import ROOT
 from tests.support.wrong import wrong_versions
 
 CAUGHT_BY_MANY = 12  # failed situations; an answer with fewer counts as caught by few
+CHANCE_PAGE = ROOT / "docs" / "chance.md"
+PAGE_HEAD = """# What chance decides
+
+Made by `python -m benchmarks.kills FILE --seeds {seeds} --chance`: the known mistakes and the wrong
+answers of the tests that do not lose the same checks at each of these seeds, {count} of {every}. No
+seed accepts one. All others lose the same.
+
+What fails in few situations is wrong under rare conditions. Each seed draws what else meets there,
+so that it shows in one situation more, or is told to another check. What fails in many is wrong
+everywhere; the checks named here see it beside that or not, by numbers that each draws: where a
+gradient in bfloat16 is hardly off, say.
+
+| exercise | answer | fails in situations | checks that differ |
+| --- | --- | ---: | --- |
+"""
 
 
 class Killed(msgspec.Struct):
@@ -103,6 +120,30 @@ def _is_within(one: Killed, other: Killed) -> bool:
     return alike and is_told and narrower
 
 
+def chance_page(results: Sequence[Killed]) -> str:
+    """Return the text of the page on the answers that lose other checks at another seed."""
+    found: dict[tuple[str, str], list[Killed]] = defaultdict(list)
+    for one in results:
+        found[one.exercise, one.answer].append(one)
+    rows = []
+    for (exercise, answer), runs in sorted(found.items()):
+        lost = [{*one.lost} for one in runs]
+        if differ := set.union(*lost) - set.intersection(*lost):
+            counts = sorted(len(one.failed) for one in runs)
+            few, many = counts[0], counts[-1]
+            cells = (exercise, answer, str(few) if few == many else f"{few}–{many}")
+            names = ", ".join(name.removeprefix("test_") for name in sorted(differ))
+            rows.append(f"| {' | '.join(cells)} | {names} |\n")
+    seeds = " ".join(map(str, sorted({one.seed for one in results})))
+    return PAGE_HEAD.format(seeds=seeds, count=len(rows), every=len(found)) + "".join(rows)
+
+
+def answers_of_chance(text: str) -> set[tuple[str, str]]:
+    """Return the exercise and the answer of each row of the page."""
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {(exercise[2:], answer) for exercise, answer, *_ in rows[2:]}
+
+
 def main() -> None:
     """Try the answers not yet tried; print how many answers fail in how many situations."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -111,6 +152,7 @@ def main() -> None:
     parser.add_argument("--exercises", nargs="*", default=[])
     parser.add_argument("--few", type=Path)
     parser.add_argument("--dominated", action="store_true")
+    parser.add_argument("--chance", action="store_true")
     given = parser.parse_args()
     results = read_stored(given.kept, Killed)
     others = read_stored(given.few, Killed) if given.few else []
@@ -133,6 +175,8 @@ def main() -> None:
         print(f"accepted: {one.exercise} {one.answer} at seed {one.seed}")
     for one in dominated(results) if given.dominated else ():
         print(f"dominated: {one.exercise} {one.answer} at seed {one.seed}")
+    if given.chance:
+        CHANCE_PAGE.write_text(chance_page(results), encoding="utf-8")
     sys.exit(1 if accepted else 0)
 
 

@@ -166,9 +166,11 @@ def _update(exercise: Exercise, home: Path) -> str:
     for old in exercise.formerly:
         for notebook in (home / "exercises").glob(f"*/{old}.ipynb"):
             if not notebook_file(exercise).exists():
+                refuse_link_out(notebook, home)
                 notebook.rename(notebook_file(exercise))
         for file in (home / "exercises").glob(f"*/{old}.py"):
             if not exercise.file.exists():
+                refuse_link_out(file, home)
                 exercise.file.parent.mkdir(parents=True, exist_ok=True)
                 file.rename(exercise.file)
                 return "renamed"

@@ -94,15 +94,19 @@ def in_memory(value: Any) -> list[Tensor]:
 
 
 def _numbers_behind(tensor: Tensor) -> list[Tensor]:
-    """Return the numbers in the memory behind a tensor, each place once: in use, and all, (n,)."""
+    """Return the numbers in the memory behind a tensor, all and those in use, each place once.
+
+    Returns:
+        One or two tensors of shape (n,).
+    """
     tensor = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
     if TENSOR_BASE.is_complex(tensor):
         tensor = view_as_real(TENSOR_BASE.resolve_conj(tensor))
     count = storage_nbytes(tensor) // TENSOR_BASE.element_size(tensor)
-    found = [_flat(tensor, count, 0)] if count <= MAX_SCANNED_NUMBERS else []
-    if TENSOR_BASE.numel(tensor) >= count:
-        return found or [_in_use(tensor)]
-    return [*found, _in_use(tensor)]
+    whole = [_flat(tensor, count, 0)] if count <= MAX_SCANNED_NUMBERS else []
+    if whole and TENSOR_BASE.numel(tensor) >= count:
+        return whole
+    return [*whole, _in_use(tensor)]
 
 
 def _in_use(tensor: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ class SimulatedDevice(OperationWatcher):
         is_simulated = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
         if is_simulated:
             refuse_reading(func, args, kwargs)
-            refuse_mixed_devices(func, [x for x in tensors if id(x) not in self._odd])
+            refuse_mixed_devices(func, tensors, self._odd)
         target = kwargs.get("device")
         if target is not None:
             is_simulated = device(target).type == "meta"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import torch
@@ -99,12 +100,13 @@ def can_be_elsewhere(tensor: Tensor) -> bool:
     )
 
 
-def refuse_mixed_devices(func: Any, tensors: list[Tensor]) -> None:
+def refuse_mixed_devices(func: Any, tensors: list[Tensor], elsewhere: Container[int]) -> None:
     """Raise if an operation's tensors lie on two devices, and it is none that may mix them.
 
     Args:
         func: The operation.
-        tensors: Its tensors but for those that are known to be on the other device.
+        tensors: Its tensors.
+        elsewhere: The ids of those on the other device that ``meta`` cannot hold.
     """
     if id(func) in _FIRST_ALONE:
         tensors = tensors[:1]
@@ -112,7 +114,7 @@ def refuse_mixed_devices(func: Any, tensors: list[Tensor]) -> None:
         tensors = [tensors[0], tensors[-1]]
     for one in tensors:
         mixes = not TENSOR_BASE.dim(one) and id(func) not in _NO_SCALARS
-        if not (mixes or is_on_meta(one)):
+        if not (mixes or is_on_meta(one) or id(one) in elsewhere):
             raise MixedDevices(
                 f"a tensor of shape {tuple(one.shape)} stays on the CPU when the module and "
                 "its input are on another device; make it on the input's device, or register it "

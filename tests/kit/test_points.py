@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.kills import CHANCE_PAGE, answers_of_chance, wrong_answers
 from benchmarks.points import POINTS_PAGE, cells_of, common_mistakes
 from grader.grading import Options
 from grader.kit import installed_kit
 from grader.records import Explain
 from tests.conftest import Grade
-from tests.support.drawing import sampled
+from tests.support.drawing import sampled, share
 from tests.support.paths import ROOT
 from tests.support.wrong import wrong_versions
 
@@ -58,3 +59,29 @@ def each_slip() -> Iterator[Any]:
 @pytest.mark.parametrize(("slip", "left"), [*each_slip()])
 def test_slip_leaves_the_same_at_another_seed(slip: str, left: int, graded: Grade) -> None:
     assert left_by(slip, "exercise3", graded) == left
+
+
+CHANCE_SEEDS = (1, 2)  # of those that the page was made at
+
+
+@pytest.mark.parametrize("name", [one.name for one in installed_kit().exercises])
+@sampled("exercises with an answer that chance does not decide", 3)
+def test_what_chance_decides_is_listed(
+    name: str, graded: Grade, request: pytest.FixtureRequest
+) -> None:
+    listed = answers_of_chance(CHANCE_PAGE.read_text(encoding="utf-8"))
+    exercise = installed_kit().find(name)
+    steady = {
+        one: wrong for one, wrong in wrong_answers(exercise).items() if (name, one) not in listed
+    }
+    drawn = min(steady, key=lambda one: share(request.config.option.answers_seed, one))
+    options = [Options(seed=s, device="cpu", explain=Explain.NOTHING) for s in CHANCE_SEEDS]
+    first, second = (graded(steady[drawn], exercise, one).earned for one in options)
+    assert first == second, f"{drawn} in {name}: {first} and {second} points"
+
+
+def test_page_on_chance_names_answers_that_there_are() -> None:
+    known = {(one.name, wrong) for one in installed_kit().exercises for wrong in wrong_answers(one)}
+    listed = answers_of_chance(CHANCE_PAGE.read_text(encoding="utf-8"))
+    assert listed
+    assert listed <= known

@@ -107,6 +107,33 @@ def test_newer_folder_is_one_clear_line(folder: Path) -> None:
         load_kit(folder)
 
 
+def rename_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first exercise have been called ``attention1`` before."""
+
+    def renamed() -> Kit:
+        kit = installed_kit()
+        first = replace(kit.exercises[0], formerly=("attention1",))
+        return replace(kit, exercises=(first, *kit.exercises[1:]))
+
+    monkeypatch.setattr("grader.kit.loading.installed_kit", renamed)
+
+
+@pytest.mark.parametrize("name", ["attention1.py", "attention1.ipynb"])
+def test_renaming_takes_no_file_that_lies_outside(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    outside = tmp_path / "outside" / name
+    outside.parent.mkdir()
+    outside.write_text("nobody's")
+    (folder / "exercises/zz").symlink_to(outside.parent)
+    (folder / "exercises/warmups/warmup1.py").unlink()
+    edit_manifest(folder, "warmup1 =", "attention1 =")
+    rename_first(monkeypatch)
+    with pytest.raises(GradeError, match="leads out of"):
+        update_folder(load_kit(folder))
+    assert outside.read_text() == "nobody's"
+
+
 def test_renamed_exercise_keeps_file_and_history(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,13 +143,7 @@ def test_renamed_exercise_keeps_file_and_history(
     (exercises / "warmup1.py").rename(exercises / "attention1.py")
     (exercises / "attention1.py").write_text("my own work")
     edit_manifest(folder, "warmup1 =", "attention1 =")
-
-    def renamed() -> Kit:
-        kit = installed_kit()
-        first = replace(kit.exercises[0], formerly=("attention1",))
-        return replace(kit, exercises=(first, *kit.exercises[1:]))
-
-    monkeypatch.setattr("grader.kit.loading.installed_kit", renamed)
+    rename_first(monkeypatch)
     kit = load_kit(folder)
     with pytest.raises(GradeError, match="`attention1` is called `warmup1` now"):
         kit.find("attention1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from time import monotonic
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.budget import TimeBudget
@@ -70,6 +71,7 @@ class Session:
         self._whereabouts: Whereabouts | None = None
         self._said = ""  # output of workers that have ended
         self._seed = 0  # of the current check
+        self.phase_s = 0.0  # taken by separate phases since the current check began
         self.pace = Pace()
         self.exchanges_by_check: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
@@ -159,6 +161,7 @@ class Session:
                 check.
         """
         self.exchanges_by_check.append([])
+        self.phase_s = 0.0
         self.clock = self._shared or self.budget.new_clock(self.budget.limit)
         if self._load_error is None:
             self._whereabouts = None
@@ -179,12 +182,13 @@ class Session:
 
         Each request of the phase is made under ``timed``; the clock of the check stands still.
         """
-        own, self._seed = self._seed, seed
+        own, self._seed, began = self._seed, seed, monotonic()
         self.channel.begin(seed, self.exchanges)
         try:
             yield
         finally:
             self._seed = own
+            self.phase_s += monotonic() - began
         with self.timed(self.budget.timeout):
             self.load()
         self.channel.begin(own, self.exchanges)

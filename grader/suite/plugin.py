@@ -176,7 +176,7 @@ class SuitePlugin:
             difference=difference,
             fault=fault,
             output=output,
-            seconds=round(self._seconds, 4),
+            seconds=round(max(0.0, self._seconds - self._session.phase_s), 4),
         )
 
     @pytest.hookimpl(tryfirst=True)

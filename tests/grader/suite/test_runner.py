@@ -200,6 +200,19 @@ def test_worker_that_died_while_it_waited_is_not_given_out(sandbox: Sandbox) -> 
     fresh.kill()
 
 
+def test_situations_are_on_no_checks_time(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were on that of the check that came first: 0.3 s, where it took 0.002."""
+    clock = itertools.count(step=100.0)
+    monkeypatch.setattr("grader.sandbox.session.monotonic", lambda: next(clock))
+    exercise = installed_kit().find("warmup1")
+    report = grade(read_submission(exercise.solution), exercise, Options(seed=1), sandbox)
+    assert report.solved
+    asks = "test_output_keeps_shape_dtype_and_device"  # the first that situations back
+    assert [check.name for check in report.checks if not check.seconds] == [asks]
+
+
 def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
     session = Session(sandbox, Submission(Path("double.py"), LOOP), 2.0, 60.0)
     limits = []

@@ -22,11 +22,7 @@ LARGE_BY_DTYPE = {  # numbers that the next narrower type takes for 0, or does n
     torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
 }  # fmt: skip
 CANCELLING = (-0.5, -1)  # negative numbers that get other signs, so that they add up to 0
-TINY_BY_DTYPE = {
-    torch.float64: 1e-60,
-    torch.float32: 1e-40,
-    torch.float16: 6e-5,
-}  # 1e-30 for the rest
+TINY_BY_DTYPE = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # else 1e-30
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:

@@ -20,10 +20,8 @@ from grader.suite.situations.trying import SituationRun
 
 MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch
 SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT_T`` positions
-EARLY_LEVELS = (
-    ("about 16", "about 32"),
-    ("about 64",),
-)  # of lengths, of which a few situations are tried early
+# Levels of lengths, of which a few situations are tried early.
+EARLY_LEVELS = (("about 16", "about 32"), ("about 64",))
 
 
 class SituationKind(Protocol):

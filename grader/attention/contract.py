@@ -12,11 +12,12 @@ from torch import Tensor
 from grader.attention.layout import WeightLayout
 from grader.attention.maps import attention_maps, maps_of
 from grader.attention.observe import observe
-from grader.attention.situations import AttentionSituations
+from grader.attention.situations import ATTENTION_SITUATIONS
 from grader.records import AttentionMap
 from grader.suite.contract import Contract, Input
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
+from grader.suite.situations.places import SituationKind
 from grader.suite.sizes import Sizes
 
 REVEALING_T = 5  # so few vectors of many features are nearly orthogonal
@@ -153,9 +154,9 @@ class AttentionContract(Contract):
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
     @property
-    def situation_kind(self) -> AttentionSituations | None:
+    def situation_kind(self) -> SituationKind | None:
         """Situations that also vary masks and dropout; None where the contract has other inputs."""
-        return AttentionSituations() if set(self.inputs) <= {"x", "attention_mask"} else None
+        return ATTENTION_SITUATIONS if set(self.inputs) <= {"x", "attention_mask"} else None
 
     def observe(self, harness: Any) -> list[Any]:
         """Return what the submission computes in calls for a diagnosis; none without a layout."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import torch
@@ -95,13 +96,9 @@ class Harness:
             contract: The other contract.
             claims: Names of the claims that are checked of it; None for those of the suite.
         """
-        claims = self.claims if claims is None else claims
-        other = Harness(
-            *(contract, self.session, self.draw),
-            *(self._memo, claims, self.seed),
-            progress=self.progress,
-        )
-        other._batch = self.batch
+        other = copy(self)
+        other.contract, other._batch = contract, self.batch
+        other.claims = self.claims if claims is None else claims
         return other
 
     def drawing(self, draw: Draw) -> Harness:

@@ -131,20 +131,13 @@ class AttentionContract(Contract):
             found |= variant.arguments(variant.sizes[0])
         return found
 
-    @property
-    def output_letter(self) -> str:
-        """The letter of the output's feature dimension: C or another one."""
-        letters = next(iter(self.outputs.values()))
-        assert letters is not None
-        return letters.split()[-1]
-
     def revealing(self, sizes: Sizes) -> Sizes:
         """Return sizes at which an output reveals the attention weights behind it.
 
         Few vectors of many features are nearly orthogonal, so recovering the weights does not
         amplify rounding.
         """
-        letter, heads = self.output_letter, sizes.get("H", 1)
+        letter, heads = self.out_shape.split()[-1], sizes.get("H", 1)
         width = max(sizes[letter] // heads, MIN_REVEALING_D) * heads
         wide = {letter: width} if letter == "C" else {letter: width, "C": width - 12}
         return self.fit(sizes.replace(B=max(sizes.B, 2), T=REVEALING_T, **wide))

@@ -100,7 +100,7 @@ def _difference(
     """
     one, other = (x.detach().cpu().double().nan_to_num(0, 0, 0) for x in (before, after))
     change = other - one
-    letters = (call.contract.outputs[call.contract.compared[0]] or "").split()
+    letters = call.contract.out_shape.split()
     if place is not None and "T" in letters and change.dim() == len(letters):
         axis = letters.index("T")
         change = change.narrow(axis, 1 + place, change.size(axis) - 1)

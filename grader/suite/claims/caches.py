@@ -58,7 +58,8 @@ def parts_agree_with_the_whole(
         sizes = sizes.replace(T=sum(lengths))
         inputs = cast(harness.inputs(sizes), dtype)
         module = (harness.in_training(sizes) if learns else harness.module(sizes)).to(dtype)
-        grad_output = _drawn_grad_output(harness, sizes, dtype) if learns else None
+        shape = sizes.shape(harness.contract.out_shape)
+        grad_output = harness.draw.normal(*shape).to(dtype) if learns else None
         whole = module.call(inputs, grad_output=grad_output)
         planned.append((lengths, whole, in_parts(module, inputs, lengths, grad_output)))
     harness.ask_for(whole for _, whole, _ in planned)
@@ -219,11 +220,6 @@ def _computed(
     """Return the tensor ``every()[name]``; if ``cut`` is given, what it cuts out of that."""
     found = every()[name]
     return found if cut is None else cut(found)
-
-
-def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Tensor:
-    letters = harness.contract.outputs[harness.contract.compared[0]] or ""
-    return harness.draw.normal(*sizes.shape(letters)).to(dtype)
 
 
 def _listed(lengths: Sequence[int]) -> str:

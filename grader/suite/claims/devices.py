@@ -146,10 +146,9 @@ def _works_here(harness: Harness, inputs: dict[str, Tensor], method: str) -> boo
 
 
 def _grad_outputs(module: Module, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    contract = module.contract
-    sizes = sizes_of_call(contract, module.sizes, inputs)
-    letters = {name: contract.outputs[name] or "" for name in contract.compared}
-    return {name: torch.ones(sizes.shape(one)) for name, one in letters.items()}
+    sizes = sizes_of_call(module.contract, module.sizes, inputs)
+    shapes = module.contract.compared_shapes
+    return {name: torch.ones(sizes.shape(one)) for name, one in shapes.items()}
 
 
 def _expect_there(calls: list[PlannedCall]) -> None:

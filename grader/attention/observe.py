@@ -156,13 +156,7 @@ def _observe(harness: Harness, call_kind: str, sizes: Sizes, *, first: bool) -> 
 
 
 def _differs_by_chance(out: Tensor, other_seed: object, same_seed: object) -> bool:
-    """Return whether an output depends on random numbers, and on nothing left by earlier calls.
-
-    Args:
-        out: Output of a call.
-        other_seed: Output of the same call with another seed.
-        same_seed: Output of the same call, made again later with its own seed.
-    """
+    """Return whether an output depends on random numbers, and on nothing left by earlier calls."""
     if not isinstance(other_seed, Tensor) or not isinstance(same_seed, Tensor):
         return False
     return torch.equal(out, same_seed) and not torch.equal(out, other_seed)

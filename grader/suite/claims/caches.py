@@ -75,12 +75,7 @@ def _expect_near(
 ) -> None:
     """Fail if a value is off by more than its tolerance and ``MAX_ERROR_FACTOR`` times our error.
 
-    Args:
-        got: The submission's value.
-        right: The right value.
-        what: Name of the value.
-        tolerance: As in ``expect_close``.
-        rounded: Computes the right value in the dtype that is tried.
+    Our error is that of ``rounded``, which computes the right value in the dtype that is tried.
     """
     try:
         expect_close(got, right, what, tolerance)

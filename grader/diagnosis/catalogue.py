@@ -49,10 +49,6 @@ class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         """The part of attention that the step belongs to: the first word of its name."""
         return self.step.partition(" ")[0]
 
-    def applies_to(self, features: frozenset[str]) -> bool:
-        """Return whether the mistake is possible in an exercise that has these features."""
-        return features.issuperset(self.needs)
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -107,4 +103,4 @@ def find_mistake(name: str) -> Mistake:
 
 def mistakes_for(features: frozenset[str]) -> list[Mistake]:
     """Return the mistakes that are possible in an exercise that has these features."""
-    return [mistake for mistake in catalogue().values() if mistake.applies_to(features)]
+    return [mistake for mistake in catalogue().values() if features.issuperset(mistake.needs)]

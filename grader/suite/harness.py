@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -197,9 +197,8 @@ class Harness:
         deviations = self.deviations
         if self.contract.parameters is not None:
             given = {**self.contract.arguments(sizes), **changes}
-            given |= {
-                name: self.contract.defaults[name] for name in deviations.needed & _left_out(given)
-            }
+            left_out = deviations.needed & {name for name, value in given.items() if value is None}
+            given |= {name: self.contract.defaults[name] for name in left_out}
             arguments = {name: value for name, value in given.items() if value is not None}
             args, kwargs = (arguments.values(), {}) if by_position else ((), arguments)
             made = self.batch.create(self.contract.entry, tuple(args), kwargs, with_values, seed)
@@ -291,7 +290,3 @@ class Harness:
         """
         drawn = (self.inputs(module.sizes, *optional) for _ in range(MAX_DRAWS))
         return next(inputs for inputs in drawn if not module.is_near_a_kink(inputs))
-
-
-def _left_out(arguments: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(name for name, value in arguments.items() if value is None)

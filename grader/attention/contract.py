@@ -12,11 +12,12 @@ from torch import Tensor
 from grader.attention.layout import WeightLayout
 from grader.attention.maps import attention_maps, maps_of
 from grader.attention.observe import observe
-from grader.attention.situations import AttentionSituations
+from grader.attention.situations import ATTENTION_SITUATIONS
 from grader.records import AttentionMap
 from grader.suite.contract import Contract, Input
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
+from grader.suite.situations.places import SituationKind
 from grader.suite.sizes import Sizes
 
 REVEALING_T = 5  # so few vectors of many features are nearly orthogonal
@@ -130,20 +131,13 @@ class AttentionContract(Contract):
             found |= variant.arguments(variant.sizes[0])
         return found
 
-    @property
-    def output_letter(self) -> str:
-        """The letter of the output's feature dimension: C or another one."""
-        letters = next(iter(self.outputs.values()))
-        assert letters is not None
-        return letters.split()[-1]
-
     def revealing(self, sizes: Sizes) -> Sizes:
         """Return sizes at which an output reveals the attention weights behind it.
 
         Few vectors of many features are nearly orthogonal, so recovering the weights does not
         amplify rounding.
         """
-        letter, heads = self.output_letter, sizes.get("H", 1)
+        letter, heads = self.out_shape.split()[-1], sizes.get("H", 1)
         width = max(sizes[letter] // heads, MIN_REVEALING_D) * heads
         wide = {letter: width} if letter == "C" else {letter: width, "C": width - 12}
         return self.fit(sizes.replace(B=max(sizes.B, 2), T=REVEALING_T, **wide))
@@ -153,9 +147,9 @@ class AttentionContract(Contract):
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
     @property
-    def situation_kind(self) -> AttentionSituations | None:
+    def situation_kind(self) -> SituationKind | None:
         """Situations that also vary masks and dropout; None where the contract has other inputs."""
-        return AttentionSituations() if set(self.inputs) <= {"x", "attention_mask"} else None
+        return ATTENTION_SITUATIONS if set(self.inputs) <= {"x", "attention_mask"} else None
 
     def observe(self, harness: Any) -> list[Any]:
         """Return what the submission computes in calls for a diagnosis; none without a layout."""

@@ -38,9 +38,8 @@ def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: A
     Its weights make all queries attend to all keys alike, where the contract tells how.
     """
     contract: Any = harness.contract
-    weights = harness.weights(sizes or harness.sizes)
-    zeroed = weights if contract.zero_queries is None else contract.zero_queries(weights)
-    return harness.module(sizes, zeroed, **changes)
+    weights = contract.plain_weights(harness.weights(sizes or harness.sizes))
+    return harness.module(sizes, weights, **changes)
 
 
 def observe(harness: Harness) -> list[Observation]:
@@ -121,10 +120,9 @@ def _observe(harness: Harness, call_kind: str, sizes: Sizes, *, first: bool) -> 
     if "mask" in call_kind:
         inputs["attention_mask"] = _mask(harness, sizes)
     seed = int(harness.draw.normal(1).abs() * 1e6)
-    letters = contract.outputs[contract.compared[0]]
     # Dropout is observed with gradients and without, as it should not depend on them.
     recording = call_kind == OBSERVED_GRADIENTS or (call_kind == IN_TRAINING and first)
-    grad = harness.draw.normal(*sizes.shape(letters)) if recording else None
+    grad = harness.draw.normal(*sizes.shape(contract.out_shape)) if recording else None
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
     again = (
         [module.call(inputs, seed=one) for one in (seed + 1, seed)]
@@ -158,13 +156,7 @@ def _observe(harness: Harness, call_kind: str, sizes: Sizes, *, first: bool) -> 
 
 
 def _differs_by_chance(out: Tensor, other_seed: object, same_seed: object) -> bool:
-    """Return whether an output depends on random numbers, and on nothing left by earlier calls.
-
-    Args:
-        out: Output of a call.
-        other_seed: Output of the same call with another seed.
-        same_seed: Output of the same call, made again later with its own seed.
-    """
+    """Return whether an output depends on random numbers, and on nothing left by earlier calls."""
     if not isinstance(other_seed, Tensor) or not isinstance(same_seed, Tensor):
         return False
     return torch.equal(out, same_seed) and not torch.equal(out, other_seed)

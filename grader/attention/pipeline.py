@@ -75,12 +75,7 @@ class Observation:
 
 @dataclass
 class _Node:
-    """A node in a tree of cached states.
-
-    Attributes:
-        state: State after some steps.
-        after: The nodes that were reached by one more step, by step and choice.
-    """
+    """A cached state, and those that were reached from it by one more step, by step and choice."""
 
     state: State
     after: dict[tuple[str, str], _Node] = field(default_factory=dict)

@@ -123,10 +123,7 @@ class Search:
     ) -> list[MistakeSet]:
         """Return the smallest supersets of the sets found that reproduce ``stages`` too, if any.
 
-        Args:
-            found: Sets of mistakes that reproduce all of ``settled``.
-            stages: The observations to be reproduced as well.
-            settled: The observations that were reproduced before.
+        The sets found reproduce all of ``settled``.
         """
         not_finite = any(stage.differs_only_where_not_finite for stage in stages)
         most = 0 if not_finite else self._max_mistakes

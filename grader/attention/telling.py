@@ -192,10 +192,8 @@ def _further_searches(
 ) -> Iterator[Explanation]:
     """Search for edits of the solution and for larger sets of the pipeline's mistakes, in turn.
 
-    Args:
-        exercise: A fix-it exercise, and then the one that it is like, or any other exercise.
-        edits: The last arguments of ``EditExplainer``.
-        steps: The search among the pipeline's mistakes.
+    The edits are those of the exercise, and of the one that a fix-it exercise is like; ``edits``
+    are the last arguments of ``EditExplainer``, ``steps`` is the search among the pipeline's.
     """
     explainers = []
     for one in filter(None, (exercise, exercise.like)):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from grader.errors import GradeError
+from grader.kit.toml_files import read_toml
 
 
 class KnownMistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -49,10 +49,6 @@ class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         """The part of attention that the step belongs to: the first word of its name."""
         return self.step.partition(" ")[0]
 
-    def applies_to(self, features: frozenset[str]) -> bool:
-        """Return whether the mistake is possible in an exercise that has these features."""
-        return features.issuperset(self.needs)
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -87,8 +83,8 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 @functools.cache
 def catalogue() -> dict[str, Mistake]:
     """Return all mistakes of ``catalogue.toml`` by name, in the order of the steps they spoil."""
-    text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
-    return {m.name: m for m in msgspec.convert(tomllib.loads(text), _File).mistake}
+    read = read_toml(Path(__file__).with_name("catalogue.toml"), _File)
+    return {mistake.name: mistake for mistake in read.mistake}
 
 
 def find_mistake(name: str) -> Mistake:
@@ -107,4 +103,4 @@ def find_mistake(name: str) -> Mistake:
 
 def mistakes_for(features: frozenset[str]) -> list[Mistake]:
     """Return the mistakes that are possible in an exercise that has these features."""
-    return [mistake for mistake in catalogue().values() if mistake.applies_to(features)]
+    return [mistake for mistake in catalogue().values() if features.issuperset(mistake.needs)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from grader.diagnosis.trees import (
     Function,
@@ -173,11 +174,8 @@ def _variable_of_another_function(fault: Fault, source: str) -> str | None:
 
 def _variables(function: Function) -> set[str]:
     """Return the arguments of a function and the variables that it sets."""
-    return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} | {
-        node.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    return arguments | _names(own_nodes(function), ast.Store)
 
 
 def hidden_from(source: str, line: int) -> set[str]:
@@ -187,14 +185,9 @@ def hidden_from(source: str, line: int) -> set[str]:
     for function in functions_of(source):
         inside = function.lineno <= line <= (function.end_lineno or 0)
         (around if inside else others).update(_variables(function))
-    top = {
-        node.id
-        for statement in tree_of(source).body
-        if not isinstance(statement, Function | ast.ClassDef)
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    return others - around - top
+    body = tree_of(source).body
+    top = [one for one in body if not isinstance(one, Function | ast.ClassDef)]
+    return others - around - _names(_within(top), ast.Store)
 
 
 def _own_condition(fault: Fault, source: str) -> str | None:
@@ -220,15 +213,19 @@ def _none_where_it_runs(fault: Fault, source: str) -> str | None:
                 continue
         if failing in branch:
             before = branch[: branch.index(failing)]
-            if name in _names([failing], ast.Load) - _names(before, ast.Store):
+            if name in _names(ast.walk(failing), ast.Load) - _names(_within(before), ast.Store):
                 return name
     return None
 
 
-def _names(statements: Sequence[ast.stmt], context: type[ast.expr_context]) -> set[str]:
-    """Return the names that statements read, or those that they set."""
-    nodes = (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Name))
-    return {node.id for node in nodes if isinstance(node.ctx, context)}
+def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
+    """Return the names that nodes read, or those that they set."""
+    names = (node for node in nodes if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, context)}
+
+
+def _within(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    return itertools.chain.from_iterable(map(ast.walk, statements))
 
 
 def _maximum_of_all(fault: Fault, source: str) -> str | None:

@@ -8,7 +8,6 @@ import difflib
 import functools
 import re
 import sys
-import tomllib
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from grader.diagnosis.clues import CLUES, hidden_from
 from grader.diagnosis.shapes import CLUES_OF_SHAPES
 from grader.diagnosis.trees import nodes_of
 from grader.kit.repairs import MAX_NODES
+from grader.kit.toml_files import read_toml
 from grader.records import Fault
 from grader.wire.plain import one_line
 
@@ -55,8 +55,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 @functools.cache
 def known_exceptions() -> tuple[KnownException, ...]:
     """Return all known exceptions, the more specific ones first."""
-    text = Path(__file__).with_name("crashes.toml").read_text(encoding="utf-8")
-    return tuple(msgspec.convert(tomllib.loads(text), _File).crash)
+    return tuple(read_toml(Path(__file__).with_name("crashes.toml"), _File).crash)
 
 
 def explain_exception(fault: Fault, source: str) -> str:

@@ -6,12 +6,13 @@ again by itself, with the answers.
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FrameType, ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -32,12 +33,15 @@ Change = Callable[[ModuleType], None]
 TOO_LONG = "time"  # a kind of difference: our source took too long, so its answer is not known
 
 
+Answer = StepAnswer | Exception
+
+
 class AskedStep(NamedTuple):
     """One step sent to a submission, the bytes of its tensors, and the answer."""
 
     step: messages.Step
     body: bytes
-    answer: StepAnswer | Exception
+    answer: Answer
 
 
 class CheckExchanges(NamedTuple):
@@ -103,8 +107,13 @@ def _stands_alone(group: list[AskedStep]) -> bool:
     return True
 
 
+def asked_steps(exchange: Exchange) -> Iterator[AskedStep]:
+    """Yield the steps of a request, with the answers."""
+    return map(AskedStep, exchange.steps, exchange.bodies, exchange.answers)
+
+
 def _groups(exchange: Exchange) -> list[list[AskedStep]]:
-    asked = map(AskedStep, exchange.steps, exchange.bodies, exchange.answers)
+    asked = asked_steps(exchange)
     return [[next(asked) for _ in range(count)] for count in exchange.groups]
 
 
@@ -115,11 +124,14 @@ def types_and_shapes(unit: ReplayUnit) -> list[list[object]]:
 
 def same_answers(one: ReplayUnit, other: ReplayUnit) -> bool:
     """Return whether two sources answered a unit alike, where the first one's answers are known."""
-    return not any(
-        difference_between(theirs.answer, mine.answer)
-        for group, others in zip(one.groups, other.groups, strict=True)
-        for theirs, mine in zip(_answers(group), others, strict=False)
-    )
+    return not any(itertools.starmap(difference_between, _pairs(one, other)))
+
+
+def _pairs(one: ReplayUnit, other: ReplayUnit) -> Iterator[tuple[Answer, Answer]]:
+    """Yield both answers to each step, up to the first in each group that failed in ``one``."""
+    for group, others in zip(one.groups, other.groups, strict=True):
+        for theirs, mine in zip(_answers(group), others, strict=False):
+            yield theirs.answer, mine.answer
 
 
 def _answers(group: list[AskedStep]) -> Iterator[AskedStep]:
@@ -130,7 +142,7 @@ def _answers(group: list[AskedStep]) -> Iterator[AskedStep]:
             return
 
 
-def form_of(answer: StepAnswer | Exception) -> object:
+def form_of(answer: Answer) -> object:
     """Return the types and shapes of an answer, or the type of its exception."""
     if isinstance(answer, SubmissionError):
         return answer.fault.type
@@ -139,7 +151,7 @@ def form_of(answer: StepAnswer | Exception) -> object:
     return [type(answer.answer), *((one.shape, one.dtype) for one in answer.tensors)]
 
 
-def difference_between(theirs: StepAnswer | Exception, mine: StepAnswer | Exception) -> str:
+def difference_between(theirs: Answer, mine: Answer) -> str:
     """Return the kind of difference between a submission's answer and ours; empty for none."""
     if isinstance(theirs, SubmissionRefused):
         return ""  # the answer that would have come is not known
@@ -154,9 +166,7 @@ def difference_between(theirs: StepAnswer | Exception, mine: StepAnswer | Except
         return "output"
 
 
-def _where_finite(
-    theirs: StepAnswer | Exception, mine: StepAnswer | Exception
-) -> StepAnswer | Exception:
+def _where_finite(theirs: Answer, mine: Answer) -> Answer:
     """Return our answer with the submission's non-finite numbers put in, if their shapes agree."""
     if not isinstance(theirs, StepAnswer) or not isinstance(mine, StepAnswer):
         return mine
@@ -174,12 +184,13 @@ class Replay:
     It runs as a module in this process.
 
     Args:
-        code: The compiled source.
+        source: The source.
         device: Device on which the submission had its tensors: on another, dropout draws otherwise.
         change: Changes the module once the source has run.
     """
 
-    def __init__(self, code: CodeType, device: str = "cpu", change: Change | None = None) -> None:
+    def __init__(self, source: str, device: str = "cpu", change: Change | None = None) -> None:
+        code = compile(source, SOLUTION_FILENAME, "exec", dont_inherit=True)
         self._handler = RequestHandler()
         self._handler.settle(device)
         with instruction_limit():
@@ -191,9 +202,7 @@ class Replay:
     def of(cls, source: str, device: str = "cpu", change: Change | None = None) -> Replay | None:
         """Return a replay of a source; None where the source cannot be run."""
         try:
-            return cls(
-                compile(source, SOLUTION_FILENAME, "exec", dont_inherit=True), device, change
-            )
+            return cls(source, device, change)
         except KeyboardInterrupt:
             raise
         except BaseException:  # an edit that cannot run reproduces nothing
@@ -205,9 +214,7 @@ class Replay:
             if kind := difference_between(theirs, mine):
                 yield kind
 
-    def answers(
-        self, unit: ReplayUnit
-    ) -> Iterator[tuple[tuple[int, int], StepAnswer | Exception, StepAnswer | Exception]]:
+    def answers(self, unit: ReplayUnit) -> Iterator[tuple[tuple[int, int], Answer, Answer]]:
         """Yield each step's place (its group, and where in it), the unit's answer and ours.
 
         A group ends at the first step that failed.
@@ -222,12 +229,8 @@ class Replay:
 
     def differs_only_where_not_finite(self, unit: ReplayUnit) -> bool:
         """Return whether the submission's answers differ from ours in non-finite numbers alone."""
-        ours = self.answer_unit(unit)
-        return not any(
-            difference_between(theirs.answer, _where_finite(theirs.answer, mine.answer))
-            for group, others in zip(unit.groups, ours.groups, strict=True)
-            for theirs, mine in zip(_answers(group), others, strict=False)
-        )
+        pairs = _pairs(unit, self.answer_unit(unit))
+        return not any(difference_between(one, _where_finite(one, mine)) for one, mine in pairs)
 
     def answer_unit(self, unit: ReplayUnit) -> ReplayUnit:
         """Return the unit with our answers in place of the submission's."""

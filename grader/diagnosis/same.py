@@ -125,11 +125,7 @@ def _gradients(tree: Any, tensors: list[Tensor]) -> list[Tensor | None]:
 def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> bool:
     """Return whether gradients agree, where a missing one equals zeros."""
     count = max(len(theirs), len(ours))  # no list at all stands for no gradients
-    pairs = zip(
-        ours or [None] * count,
-        theirs or [None] * count,
-        strict=True,
-    )
+    pairs = zip(ours or [None] * count, theirs or [None] * count, strict=True)
     least = max((rounding_of(one) for one in theirs if one is not None), default=0.0)
     return all(_same_gradient(one, other, least) for one, other in pairs)
 

@@ -40,12 +40,8 @@ def _left_is_transposed(fault: Fault, source: str) -> str | None:
     product = _product_in(fault, source)
     if found is None or not shapes or product is None:
         return None
-    T, inner, other, left = (
-        shapes[0][-2],
-        int(found[1]),
-        int(found[2]),
-        _shape_of(product[0], fault),
-    )
+    T, inner, other = shapes[0][-2], int(found[1]), int(found[2])
+    left = _shape_of(product[0], fault)
     is_turned = len(left) > 1 and left[-1] == T != left[-2]
     return str(T) if inner == T != other and is_turned else None
 

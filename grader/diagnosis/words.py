@@ -109,11 +109,8 @@ def _beginning(mistakes: Sequence[KnownMistake]) -> str:
     of_pipeline = [mistake for mistake in mistakes if isinstance(mistake, Mistake)]
     parts = {mistake.part for mistake in of_pipeline}
     always = any(one.part == "mask" and "masks" not in one.needs for one in of_pipeline)
-    return (
-        BEGINNING_BY_PART.get(next(iter(parts)), BEGINNING_OUTPUT)
-        if len(parts) == 1 and not always
-        else BEGINNING_OUTPUT
-    )
+    part = parts.pop() if len(parts) == 1 and not always else ""
+    return BEGINNING_BY_PART.get(part, BEGINNING_OUTPUT)
 
 
 def _listed(mistakes: Sequence[KnownMistake]) -> str:

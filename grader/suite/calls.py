@@ -140,9 +140,13 @@ class PlannedCall(RightResults):
 
     def along(self, letter: str) -> dict[str, int]:
         """Return the compared outputs with an axis of this letter, and the index of the axis."""
-        every = {name: self.contract.outputs[name] or "" for name in self.contract.compared}
-        found = {n: letters for n, letters in every.items() if letter in re.split(r"[ +]", letters)}
+        every = self.contract.compared_shapes.items()
+        found = {name: letters for name, letters in every if letter in re.split(r"[ +]", letters)}
         return {name: self.sizes.axis(letters, letter) for name, letters in found.items()}
+
+    def beginning(self, name: str, count: int) -> Tensor:
+        """Return the first positions of a compared output, so many."""
+        return self.outs[name].narrow(self.along("T")[name], 0, count)
 
     def expect_form(self, out: Tensor, dtype: torch.dtype, what: str) -> None:
         """Fail the check if an output has another dtype, or lay on another device in the worker."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from grader.diagnosis.replay import AskedStep, Replay
+from grader.diagnosis.replay import AskedStep, Replay, asked_steps
 from grader.sandbox.channel import Exchange
 from grader.sandbox.face import tensor_paths
 from grader.sandbox.replies import StepAnswer
@@ -72,7 +72,7 @@ def _find(
 ) -> Case | None:
     got = comparison.got.detach()
     for exchanges in asked:
-        steps = [one for exchange in exchanges for one in _steps(exchange)]
+        steps = [one for exchange in exchanges for one in asked_steps(exchange)]
         for place, step in enumerate(steps):
             for number, path in _results(step):
                 whole = step.answer.tensors[number]  # type: ignore[union-attr]  # it has results
@@ -82,10 +82,6 @@ def _find(
                 if part is not None:
                     return Case(check, comparison, _needed(steps[: place + 1]), path, part, inputs)
     return None
-
-
-def _steps(exchange: Exchange) -> Iterator[AskedStep]:
-    return map(AskedStep, exchange.steps, exchange.bodies, exchange.answers)
 
 
 def _results(asked: AskedStep) -> list[tuple[int, tuple[int | str, ...]]]:

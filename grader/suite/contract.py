@@ -160,7 +160,7 @@ class Contract:
     def keeps_form(self) -> bool:
         """Whether the first compared output has the shape of the first differentiable input."""
         first = next(iter(self.differentiable), None)
-        return first is not None and self.outputs[self.compared[0]] == self.inputs[first].shape
+        return first is not None and self.out_shape == self.inputs[first].shape
 
     @property
     def defaults(self) -> Mapping[str, Any]:
@@ -185,8 +185,18 @@ class Contract:
     @property
     def compared(self) -> list[str]:
         """Names of the outputs that are compared as floats."""
-        looked_at = [name for name, letters in self.outputs.items() if letters is not None]
-        return [name for name in looked_at if name not in self.integers]
+        return list(self.compared_shapes)
+
+    @property
+    def compared_shapes(self) -> dict[str, str]:
+        """Shapes in letters of the outputs that are compared as floats, by name."""
+        there = {name: letters for name, letters in self.outputs.items() if letters is not None}
+        return {name: letters for name, letters in there.items() if name not in self.integers}
+
+    @property
+    def out_shape(self) -> str:
+        """Shape in letters of the first compared output."""
+        return self.compared_shapes[self.compared[0]]
 
     @property
     def optional(self) -> list[str]:

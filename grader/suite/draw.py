@@ -45,11 +45,8 @@ class Draw:
 
     def order(self, count: int) -> Tensor:
         """Draw a permutation of ``count`` elements that moves every one of them, (count,)."""
-        shift = torch.arange(count).roll(1)
-        shuffled = torch.randperm(count, generator=self._generator)
-        inverse = torch.empty_like(shuffled)
-        inverse[shuffled] = torch.arange(count)
-        return shuffled[shift[inverse]]
+        shuffled = self.permutation(count)
+        return shuffled[torch.arange(count).roll(1)[shuffled.argsort()]]
 
     def mask(self, *shape: int) -> Tensor:
         """Draw a bool mask; each row of the last axis has a True and, if longer than 1, a False."""

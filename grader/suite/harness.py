@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import torch
@@ -95,13 +96,9 @@ class Harness:
             contract: The other contract.
             claims: Names of the claims that are checked of it; None for those of the suite.
         """
-        claims = self.claims if claims is None else claims
-        other = Harness(
-            *(contract, self.session, self.draw),
-            *(self._memo, claims, self.seed),
-            progress=self.progress,
-        )
-        other._batch = self.batch
+        other = copy(self)
+        other.contract, other._batch = contract, self.batch
+        other.claims = self.claims if claims is None else claims
         return other
 
     def drawing(self, draw: Draw) -> Harness:
@@ -200,9 +197,8 @@ class Harness:
         deviations = self.deviations
         if self.contract.parameters is not None:
             given = {**self.contract.arguments(sizes), **changes}
-            given |= {
-                name: self.contract.defaults[name] for name in deviations.needed & _left_out(given)
-            }
+            left_out = deviations.needed & {name for name, value in given.items() if value is None}
+            given |= {name: self.contract.defaults[name] for name in left_out}
             arguments = {name: value for name, value in given.items() if value is not None}
             args, kwargs = (arguments.values(), {}) if by_position else ((), arguments)
             made = self.batch.create(self.contract.entry, tuple(args), kwargs, with_values, seed)
@@ -294,7 +290,3 @@ class Harness:
         """
         drawn = (self.inputs(module.sizes, *optional) for _ in range(MAX_DRAWS))
         return next(inputs for inputs in drawn if not module.is_near_a_kink(inputs))
-
-
-def _left_out(arguments: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(name for name, value in arguments.items() if value is None)

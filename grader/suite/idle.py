@@ -90,17 +90,13 @@ def _axis(shape: str, value: Tensor) -> int | None:
 def _difference(
     call: PlannedCall, before: Tensor, after: Tensor, place: int | None = None
 ) -> Tensor:
-    """Return ``after - before``, element by element, with 0 where rounding explains it.
+    """Return how the output of a call changes in another, with 0 where rounding explains it.
 
-    Args:
-        call: The call whose contract tells the shape of the output.
-        before: The output of that call.
-        after: The output of another call, with other inputs or weights.
-        place: The position that is left out of the result, 0 or -1; None for none.
+    The position ``place``, 0 or -1, is left out of the result.
     """
     one, other = (x.detach().cpu().double().nan_to_num(0, 0, 0) for x in (before, after))
     change = other - one
-    letters = (call.contract.outputs[call.contract.compared[0]] or "").split()
+    letters = call.contract.out_shape.split()
     if place is not None and "T" in letters and change.dim() == len(letters):
         axis = letters.index("T")
         change = change.narrow(axis, 1 + place, change.size(axis) - 1)

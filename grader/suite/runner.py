@@ -12,7 +12,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import torch
@@ -34,18 +34,6 @@ UNUSED_PLUGINS = (
     "stepwise", "subtests", "threadexception", "tmpdir", "unittest", "unraisableexception",
     "warnings",
 )  # fmt: skip
-
-
-class _Job(NamedTuple):
-    """A job: to run checks on a submission.
-
-    Attributes:
-        only: Names of the checks to run; None for all.
-        first: Whether to stop after the first check that is lost.
-    """
-
-    only: Collection[str] | None = None
-    first: bool = False
 
 
 class SuiteRunner:
@@ -104,7 +92,7 @@ class SuiteRunner:
             TakesLong: The checks have taken longer than the ``patience`` given to the session.
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is then spent.
         """
-        return self._run(session, seed, progress, _Job(only, first))
+        return self._run(session, seed, progress, only, first)
 
     def run_again(self, session: Session, seed: int, lost: Collection[str]) -> list[CheckResult]:
         """Run the checks that the last submission lost on another that stands in for it.
@@ -119,20 +107,21 @@ class SuiteRunner:
         Raises:
             As ``run``.
         """
-        return self._run(session, seed, None, _Job(lost), self.plugin.judged)
+        return self._run(session, seed, None, lost, stands_for=self.plugin.judged)
 
     def _run(
         self,
         session: Session,
         seed: int,
         progress: OnProgress | None,
-        job: _Job,
+        only: Collection[str] | None,
+        first: bool = False,
         stands_for: Judgement | None = None,
     ) -> list[CheckResult]:
         with self._lock:
-            self.plugin.begin(session, seed, progress, stands_for, job.first)
+            self.plugin.begin(session, seed, progress, stands_for, first)
             # A thread of its own, as torch's buffers stay, some 6 MB, for as long as their thread.
-            threading.Thread(target=self._do, args=(job,), daemon=True).start()
+            threading.Thread(target=self._do, args=(only, first), daemon=True).start()
             try:
                 ended = self._done.get()
             except KeyboardInterrupt:
@@ -174,11 +163,11 @@ class SuiteRunner:
         with contextlib.suppress(OSError, AttributeError):  # other C libraries have no such call
             ctypes.CDLL(None).malloc_trim(0)
 
-    def _do(self, job: _Job) -> None:
-        """Run the checks of a job, and tell how it ended."""
+    def _do(self, only: Collection[str] | None, first: bool) -> None:
+        """Run checks, and tell how that ended."""
         ended: BaseException | None = None
         try:
-            self._run_checks(job)
+            self._run_checks(only, first)
         except BaseException as error:
             ended, self.spent = error, True
         self._done.put(ended)
@@ -212,8 +201,7 @@ class SuiteRunner:
         self._over.wait()
         return True
 
-    def _run_checks(self, job: _Job) -> None:
-        only = job.only
+    def _run_checks(self, only: Collection[str] | None, first: bool) -> None:
         wanted = [item for item in self._session.items if only is None or item.name in only]
         items: list[pytest.Item | None] = [*wanted, None]
         with one_thread():
@@ -224,7 +212,7 @@ class SuiteRunner:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if isinstance(self.plugin.fault, MachineBusy | TakesLong):
                     return  # every later check would fail for the same reason
-                if job.first and any(one.is_lost for one in self.plugin.results[-1:]):
+                if first and any(one.is_lost for one in self.plugin.results[-1:]):
                     return
 
 

@@ -118,11 +118,7 @@ def _drawn_signs() -> Tensor:
 def _error_in_eps(name: str, args: Any, out: Any, most: float) -> float | Tensor:
     """Return by how many times ε a result is off, estimated from how many terms it sums.
 
-    Args:
-        name: Name of the operation.
-        args: Arguments of the operation.
-        out: Result of the operation.
-        most: Limit for a softmax: so many times ε change a number by half of itself.
+    That of a softmax is limited: ``most`` times ε change a number by half of itself.
     """
     given = [one for one in args if isinstance(one, Tensor)]
     if not given or not isinstance(out, Tensor) or not out.numel():

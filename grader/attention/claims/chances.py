@@ -71,12 +71,7 @@ SAMPLE_SETTINGS = (
 TOO_MANY_FLAGS = 100_000  # from which on not every two along an axis are compared
 MAX_LAG_SIGMAS = 7.5  # standard deviations, for some 130,000 lags
 MIN_OVERLAP_FLAGS = 5000  # compared at a lag; fewer say nothing of a repetition
-AXES_DROPPED_TOGETHER = (
-    -1,
-    -2,
-    -3,
-    (-1, -2),
-)  # axes of weights dropped together: a query's, a key's, …
+AXES_DROPPED_TOGETHER = (-1, -2, -3, (-1, -2))  # of weights: a query's, a key's, …
 MIN_FLAGS = 200  # above which a statistic of them is meaningful
 
 

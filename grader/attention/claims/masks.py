@@ -123,8 +123,7 @@ def hidden_key_gets_no_gradient(harness: Harness) -> None:
         test_hidden_key_gets_no_gradient = attention.hidden_key_gets_no_gradient
     """
     x, mask, others = _hide_one_key(harness)
-    letters = harness.contract.outputs[harness.contract.compared[0]]
-    grad_output = harness.draw.normal(*harness.sizes.shape(letters or ""))
+    grad_output = harness.draw.normal(*harness.sizes.shape(harness.contract.out_shape))
     grad_output[:, HIDDEN_POSITION] = 0
     inputs = {"x": x, "attention_mask": mask}
     call = harness.module().call(inputs, grad_output=grad_output)

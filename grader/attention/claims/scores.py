@@ -73,10 +73,7 @@ def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) 
     is_mixture = least > -MIN_SURE_WEIGHT
     expect(is_mixture, f"no mixture of the values by weights above 0 gives the output: {least:.4g}")
     added = _score_biases(contract, sizes)
-    mine, wanted = (
-        _centred_log_weights(weights, sure, added),
-        _centred_log_weights(right, sure, added),
-    )
+    mine, wanted = (_centred_log_weights(one, sure, added) for one in (weights, right))
     scale = contract.scale(sizes)
     ratio = float((mine * wanted).sum() / wanted.square().sum())
     if abs(ratio - 1) >= 0.01:
@@ -102,10 +99,7 @@ def _score_factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None
     """Return the factor by which scores are too large; None where more than that is wrong."""
     both = (right > MIN_SURE_WEIGHT) & (weights > MIN_SURE_WEIGHT)
     both &= both.sum(-1, keepdim=True) > 2  # one difference alone fits any factor
-    mine, wanted = (
-        _centred_log_weights(weights, both, added),
-        _centred_log_weights(right, both, added),
-    )
+    mine, wanted = (_centred_log_weights(one, both, added) for one in (weights, right))
     if not bool(both.any()):
         return None
     factor = float((mine * wanted).sum() / wanted.square().sum())

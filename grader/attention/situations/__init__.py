@@ -1,7 +1,5 @@
 """The situations of attention, which vary more than those of other contracts."""
 
-from typing import Any
-
 from grader.attention.situations.extremes import with_extremes
 from grader.attention.situations.factors import (
     MASK_DTYPE,
@@ -13,9 +11,9 @@ from grader.attention.situations.factors import (
 )
 from grader.attention.situations.filling import fill
 from grader.attention.situations.trying import AttentionSituationRun
-from grader.suite.situations.factors import FactorModel
 from grader.suite.situations.judging import FurtherClaims
 from grader.suite.situations.outcomes import SituationLike
+from grader.suite.situations.places import SituationKind
 
 DTYPE_CLAIMS = ("mask_dtypes_mean_the_same",)
 
@@ -24,15 +22,12 @@ def _is_masked(one: SituationLike) -> bool:
     return one.row.get(MASK_SHAPE.name, "none") != "none"
 
 
-class AttentionSituations:
-    """Situations that also vary masks, dropout, and which method is called."""
-
-    @staticmethod
-    def model(contract: Any) -> FactorModel:
-        """Return the model that a contract's situations are drawn from."""
-        return with_extremes(contract, model_of(contract))
-
-    further_claims = FurtherClaims(
+# They also vary masks, dropout, and which method is called.
+ATTENTION_SITUATIONS = SituationKind(
+    lambda contract: with_extremes(contract, model_of(contract)),
+    fill,
+    AttentionSituationRun,
+    FurtherClaims(
         by_factor={
             MASK_SHAPE.name: ("mask_broadcasts",),
             MASK_PATTERN.name: ("matches_the_formula_under_a_mask",),
@@ -40,9 +35,5 @@ class AttentionSituations:
             "x": ("large_scores_stay_finite",),
         },
         applies_to=dict.fromkeys(("mask_broadcasts", *DTYPE_CLAIMS), _is_masked),
-    )
-    fill = staticmethod(fill)
-    new_run = staticmethod(AttentionSituationRun)
-
-
-__all__ = ["AttentionSituations"]
+    ),
+)

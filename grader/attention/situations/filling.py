@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from grader.attention.situations.factors import DROPPING
+from grader.attention.situations.factors import DROPPING, MASK_PATTERN
 from grader.attention.situations.keeping import tells_what_is_kept
-from grader.attention.situations.masks import MASK_PATTERN_NAME, draw_mask, queries_that_see
+from grader.attention.situations.masks import draw_mask, queries_that_see
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn
@@ -131,7 +131,7 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     history = row.get("history")
     is_other_masked = mask is not None and history == AFTER_ANOTHER_INPUT
     other_mask = (
-        draw_mask(harness, {**row, MASK_PATTERN_NAME: "random"}, sizes) if is_other_masked else None
+        draw_mask(harness, {**row, MASK_PATTERN.name: "random"}, sizes) if is_other_masked else None
     )
     refilled = mask  # with other numbers, in the tensor that has the mask later
     if mask is not None and history == FILLED_ANEW:
@@ -181,7 +181,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     draw, contract = harness.draw, harness.contract
     T = draw_length(draw, row["T"], turn)
     B = draw_batch(draw, row, T)
-    if "B" in row.get("mask", "") and row[MASK_PATTERN_NAME] != "all visible":
+    if "B" in row.get("mask", "") and row[MASK_PATTERN.name] != "all visible":
         B = max(B, 2)  # one sequence alone could not get another's mask
     if row.get("mask") == "(T, T)" and T < SHORT_T:
         B = T  # equal sizes, so that the mask may be taken for one of another shape

@@ -8,13 +8,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from grader.attention.situations.factors import MASK_DTYPE, MASK_VALUES
+from grader.attention.situations.factors import MASK_DTYPE, MASK_PATTERN, MASK_VALUES
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import ABSENT, Row
 from grader.suite.sizes import Sizes
 
-MASK_PATTERN_NAME = "pattern of the mask"
 MIXED_KINDS = ("ones", "tiny", "negative", "large")
 OTHER_INT_DTYPES = (torch.int8, torch.int16, torch.int32)
 HALF_DTYPES = (torch.float16, torch.bfloat16)
@@ -22,11 +21,7 @@ LARGE_BY_DTYPE = {  # numbers that the next narrower type takes for 0, or does n
     torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
 }  # fmt: skip
 CANCELLING = (-0.5, -1)  # negative numbers that get other signs, so that they add up to 0
-TINY_BY_DTYPE = {
-    torch.float64: 1e-60,
-    torch.float32: 1e-40,
-    torch.float16: 6e-5,
-}  # 1e-30 for the rest
+TINY_BY_DTYPE = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # else 1e-30
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
@@ -37,12 +32,12 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
     letters = {"B": sizes.B, "T": sizes.T, "1": 1}
     words = row["mask"].strip("()").replace(" ", "").split(",")
     shape = tuple(letters[word] for word in words if word)
-    pattern = _PATTERNS[row[MASK_PATTERN_NAME]]
+    pattern = _PATTERNS[row[MASK_PATTERN.name]]
     if row["mask"].endswith("T)") or row["mask"] == "(T,)":
         chosen = pattern(harness, shape)
-    elif row["mask"] == "(B, T, 1)" and row[MASK_PATTERN_NAME] != "all visible":
+    elif row["mask"] == "(B, T, 1)" and row[MASK_PATTERN.name] != "all visible":
         chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
-    elif row["mask"] == "(B, 1, 1)" and row[MASK_PATTERN_NAME] != "all visible":
+    elif row["mask"] == "(B, 1, 1)" and row[MASK_PATTERN.name] != "all visible":
         chosen = pattern(harness, shape[:1])[:, None, None]  # hides whole sequences
     else:
         chosen = torch.ones(shape, dtype=torch.bool)

@@ -17,10 +17,8 @@ from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.trying import SituationRun, Tensors
 from grader.suite.tolerance import Noise
 
-MISREAD_TOLERANCES = (
-    2e-3,
-    1e-2,
-)  # of outputs and of gradients, as kept weights are read off the output
+# Of outputs and of gradients, as kept weights are read off the output.
+MISREAD_TOLERANCES = (2e-3, 1e-2)
 
 
 class AttentionSituationRun(SituationRun):

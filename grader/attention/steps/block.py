@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.attention.steps.state import State, choice
+from grader.attention.steps.state import State, choice, sets
 
 EPS = 1e-5
 
 
-def _norms_used(name: str, *norms: str) -> None:
-    @choice("norms used", name)
-    def wrong(s: State) -> None:
-        first, second = norms
-        s.norms = first, second
-
-
-_norms_used("traded", "norm2", "norm1")
-_norms_used("the second for both", "norm2", "norm2")
-_norms_used("the first for both", "norm1", "norm1")
+sets("norms used", "traded", norms=lambda s: ("norm2", "norm1"))
+sets("norms used", "the second for both", norms=lambda s: ("norm2", "norm2"))
+sets("norms used", "the first for both", norms=lambda s: ("norm1", "norm1"))
 
 
 def _norms_computed(name: str, way: Callable[[Tensor], Tensor]) -> None:
@@ -145,57 +139,42 @@ def feed(s: State) -> None:
         s.scores = _feed(s, _enter(s, 1, s.out), F.relu)
 
 
-def _fed_with(name: str, activation: Callable[[Tensor], Tensor]) -> None:
-    @choice("feed", name)
-    def wrong(s: State) -> None:
-        s.scores = _feed(s, _enter(s, 1, s.out), activation)
+def _fed(s: State, activation: Callable[[Tensor], Tensor]) -> Tensor:
+    return _feed(s, _enter(s, 1, s.out), activation)
 
 
-_fed_with("no activation", lambda hidden: hidden)
-_fed_with("GELU", F.gelu)
-_fed_with("tanh", lambda hidden: hidden.tanh())
-_fed_with("sigmoid", lambda hidden: hidden.sigmoid())
-_fed_with("leaky ReLU", F.leaky_relu)
-_fed_with("SiLU", F.silu)
-_fed_with("GELU by tanh", lambda hidden: F.gelu(hidden, approximate="tanh"))
+def _unchanged(hidden: Tensor) -> Tensor:
+    return hidden
 
 
-@choice("feed", "activation after the second layer")
-def feed_activated_late(s: State) -> None:
-    """Apply the ReLU after both layers, not between them."""
-    s.scores = _feed(s, _enter(s, 1, s.out), lambda hidden: hidden).relu()
+sets("feed", "no activation", scores=lambda s: _fed(s, _unchanged))
+sets("feed", "GELU", scores=lambda s: _fed(s, F.gelu))
+sets("feed", "tanh", scores=lambda s: _fed(s, torch.tanh))
+sets("feed", "sigmoid", scores=lambda s: _fed(s, torch.sigmoid))
+sets("feed", "leaky ReLU", scores=lambda s: _fed(s, F.leaky_relu))
+sets("feed", "SiLU", scores=lambda s: _fed(s, F.silu))
+sets("feed", "GELU by tanh", scores=lambda s: _fed(s, partial(F.gelu, approximate="tanh")))
+# A ReLU after both layers: the only one, or a second, which loses half of what is fed forward.
+sets("feed", "activation after the second layer", scores=lambda s: _fed(s, _unchanged).relu())
+sets("feed", "activation after both layers", scores=lambda s: _fed(s, F.relu).relu())
+# The block's input is fed, or the first sum before it is normed, not the first half's output.
+sets("feed", "from the input", scores=lambda s: _feed(s, s.given, F.relu))
+sets("feed", "from the sum before the norm", scores=lambda s: _feed(s, s.mixed, F.relu))
 
 
-@choice("feed", "activation after both layers")
-def feed_activated_twice(s: State) -> None:
-    """Apply a second ReLU after both layers, which loses half of the feed-forward's output."""
-    s.scores = _feed(s, _enter(s, 1, s.out), F.relu).relu()
-
-
-@choice("feed", "from the input")
-def feed_from_input(s: State) -> None:
-    """Feed the block's input to the feed-forward, not the first half's output."""
-    s.scores = _feed(s, s.given, F.relu)
-
-
-@choice("feed", "from the sum before the norm")
-def feed_from_sum(s: State) -> None:
-    """Feed the first sum to the feed-forward before it is normed."""
-    s.scores = _feed(s, s.mixed, F.relu)
-
-
-@choice("feed", "side by side")
-def feed_side_by_side(s: State) -> None:
-    """Feed the block's input to the feed-forward, and add both sublayers to it in one sum."""
-    s.out = s.mixed
-    s.scores = _feed(s, _enter(s, 1, s.given), F.relu)
-
-
-@choice("feed", "side by side, behind the first norm")
-def feed_side_by_side_behind_norm(s: State) -> None:
-    """Norm the block's input for the feed-forward, and add both sublayers to it in one sum."""
-    s.out = s.mixed
-    s.scores = _feed(s, s.norm(0, s.given), F.relu)
+# The block's input is fed, behind a norm perhaps, and both sublayers are added to it in one sum.
+sets(
+    "feed",
+    "side by side",
+    out=lambda s: s.mixed,
+    scores=lambda s: _feed(s, _enter(s, 1, s.given), F.relu),
+)
+sets(
+    "feed",
+    "side by side, behind the first norm",
+    out=lambda s: s.mixed,
+    scores=lambda s: _feed(s, s.norm(0, s.given), F.relu),
+)
 
 
 def _add2(name: str, way: Callable[[State], tuple[Tensor, Tensor]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from grader.attention.steps.state import State, choice
+from grader.attention.steps.state import State, choice, sets
 
 
 def _split(s: State, way: Callable[[Tensor], Tensor]) -> None:
@@ -72,10 +72,16 @@ def split_without_moving(s: State) -> None:
     _split(s, lambda x: x.unflatten(-1, (s.H, -1)))
 
 
-@choice("merge")
-def merge(s: State) -> None:
+def _side_by_side(mixed: Tensor) -> Tensor:
     """Merge (B, H, T, D) into (B, T, H·D), head beside head."""
-    s.mixed = (s.mixed if s.untransposed else s.mixed.transpose(1, 2)).flatten(2)
+    return mixed.transpose(1, 2).flatten(2)
+
+
+sets(
+    "merge",
+    "right",
+    mixed=lambda s: s.mixed.flatten(2) if s.untransposed else _side_by_side(s.mixed),
+)
 
 
 def _regrouped(mixed: Tensor) -> Tensor:
@@ -83,22 +89,15 @@ def _regrouped(mixed: Tensor) -> Tensor:
     return mixed.reshape(B, T, H * D)
 
 
-@choice("merge", "without transposing")
-def merge_without_transposing(s: State) -> None:
-    """View (B, H, T, D) as (B, T, H·D), so that a token gets pieces of others."""
-    s.mixed = _regrouped(s.mixed)
-
-
-@choice("merge", "features in turns")
-def merge_in_turns(s: State) -> None:
-    """Interleave the features of the heads, instead of placing head beside head."""
-    s.mixed = s.mixed.permute(0, 2, 3, 1).flatten(2)
-
-
-@choice("merge", "tokens and features swapped")
-def merge_swapped(s: State) -> None:
-    """Swap T and D in (B, H, T, D), and view the result as (B, T, H·D)."""
-    s.mixed = _regrouped(s.mixed.transpose(2, 3).contiguous().view(s.mixed.shape))
+# (B, H, T, D) viewed as (B, T, H·D), so that a token gets pieces of others.
+sets("merge", "without transposing", mixed=lambda s: _regrouped(s.mixed))
+# The features of the heads interleaved, instead of head beside head.
+sets("merge", "features in turns", mixed=lambda s: s.mixed.permute(0, 2, 3, 1).flatten(2))
+sets(  # T and D swapped in (B, H, T, D), and the result viewed as (B, T, H·D)
+    "merge",
+    "tokens and features swapped",
+    mixed=lambda s: _regrouped(s.mixed.transpose(2, 3).contiguous().view(s.mixed.shape)),
+)
 
 
 @choice("merge", "batch for heads")
@@ -115,19 +114,10 @@ def merge_heads_before_batch(s: State) -> None:
     s.mixed = s.mixed.transpose(0, 1).reshape(B, T, H * D)
 
 
-@choice("merge", "heads in reverse")
-def merge_in_reverse(s: State) -> None:
-    """Merge the heads in reverse, the last head first."""
-    s.mixed = s.mixed.flip(1).transpose(1, 2).flatten(2)
-
-
-@choice("merge", "heads averaged")
-def merge_averaged(s: State) -> None:
-    """Put the mean of all heads in every head's place."""
-    s.mixed = s.mixed.mean(1, keepdim=True).expand_as(s.mixed).transpose(1, 2).flatten(2)
-
-
-@choice("merge", "first head only")
-def merge_first(s: State) -> None:
-    """Put the first head in every head's place."""
-    s.mixed = s.mixed[:, :1].expand_as(s.mixed).transpose(1, 2).flatten(2)
+sets("merge", "heads in reverse", mixed=lambda s: _side_by_side(s.mixed.flip(1)))
+sets(  # the mean of all heads, and the first one, in every head's place
+    "merge",
+    "heads averaged",
+    mixed=lambda s: _side_by_side(s.mixed.mean(1, keepdim=True).expand_as(s.mixed)),
+)
+sets("merge", "first head only", mixed=lambda s: _side_by_side(s.mixed[:, :1].expand_as(s.mixed)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from grader.attention.steps.state import State, choice
+from grader.attention.steps.state import State, choice, sets
 
 
 @choice("mask")
@@ -134,14 +134,11 @@ def mask_by_infinite_product(s: State) -> None:
         s.scores = s.scores + s.hidden.to(s.scores.dtype) * float("-inf")
 
 
-@choice("mask fill", "after the softmax")
-def mask_after_softmax(s: State) -> None:
-    """Set hidden weights to 0 after the softmax, so that a query's weights sum to less than 1."""
-    s.mask_late = True
-
-
-@choice("mask fill", "weights become minus infinity")
-def mask_fills_weights(s: State) -> None:
-    """Set hidden weights to -inf after the softmax."""
-    s.mask_late = True
-    s.late_fill = float("-inf")
+# Hidden weights are filled after the softmax: with 0, so that a query's sum to less than 1, or so.
+sets("mask fill", "after the softmax", mask_late=lambda s: True)
+sets(
+    "mask fill",
+    "weights become minus infinity",
+    mask_late=lambda s: True,
+    late_fill=lambda s: float("-inf"),
+)

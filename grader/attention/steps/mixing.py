@@ -3,57 +3,19 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn import functional as F
 
-from grader.attention.steps.state import State, choice
+from grader.attention.steps.state import State, choice, sets, standardised
 
-
-@choice("mix")
-def mix(s: State) -> None:
-    """Compute each query's weighted sum of the values."""
-    s.mixed = s.attention @ s.drop("values", s.v)
-
-
-@choice("mix", "weights transposed")
-def mix_transposed(s: State) -> None:
-    """Mix for each position by the weights that others give it, not by those it gives others."""
-    s.mixed = s.attention.mT @ s.v
-
-
-@choice("mix", "values alone")
-def mix_nothing(s: State) -> None:
-    """Take the position's own values, without looking at any other."""
-    s.mixed = s.v
-
-
-@choice("mix", "mean of the values")
-def mix_evenly(s: State) -> None:
-    """Take the mean of the values of all positions."""
-    s.mixed = s.v.mean(-2, keepdim=True).expand_as(s.v)
-
-
-@choice("mix", "sum of the values")
-def mix_sum(s: State) -> None:
-    """Sum the values of all positions, each with weight 1."""
-    s.mixed = s.v.sum(-2, keepdim=True).expand_as(s.v)
-
-
-@choice("mix", "first head's values")
-def mix_first_values(s: State) -> None:
-    """Mix the first head's values in every head."""
-    s.mixed = s.attention @ s.v[:, :1]
-
-
-@choice("mix", "first sequence's weights")
-def mix_by_first_sequence(s: State) -> None:
-    """Mix every sequence by the first sequence's weights."""
-    s.mixed = s.attention[:1] @ s.v
-
-
-@choice("mix", "softmax after it", "softmax")
-def mix_then_softmax(s: State) -> None:
-    """Mix the values by the scores, and apply the softmax to the mixture."""
-    s.mixed = (s.scores @ s.v).softmax(-1)
+# Each query's weighted sum of the values.
+sets("mix", "right", mixed=lambda s: s.attention @ s.drop("values", s.v))
+# By the weights that others give a position, not by those that it gives others.
+sets("mix", "weights transposed", mixed=lambda s: s.attention.mT @ s.v)
+sets("mix", "values alone", mixed=lambda s: s.v)  # the position's own
+sets("mix", "mean of the values", mixed=lambda s: s.v.mean(-2, keepdim=True).expand_as(s.v))
+sets("mix", "sum of the values", mixed=lambda s: s.v.sum(-2, keepdim=True).expand_as(s.v))
+sets("mix", "first head's values", mixed=lambda s: s.attention @ s.v[:, :1])
+sets("mix", "first sequence's weights", mixed=lambda s: s.attention[:1] @ s.v)
+sets("mix", "softmax after it", "softmax", mixed=lambda s: (s.scores @ s.v).softmax(-1))
 
 
 @choice("mix", "among the features", "score", "scale place", "softmax")
@@ -63,72 +25,36 @@ def mix_among_features(s: State) -> None:
     s.mixed = (weights @ s.v.mT).mT
 
 
-@choice("output")
-def output(s: State) -> None:
-    """Apply the projection after the mixing, where there is one."""
-    s.out = _projected(s)
-
-
 def _projected(s: State) -> Tensor:
+    """Return what the projection after the mixing gives, or what was mixed where there is none."""
     s.mixed = s.drop("mixed", s.mixed)
     out = s.linear(s.layout.output, s.mixed) if s.layout.output else s.mixed
     return s.detached("output", s.drop("output", out))
 
 
-@choice("output", "never projected")
-def output_unprojected(s: State) -> None:
-    """Never apply the projection, though the module has one."""
-    s.out = s.drop("output", s.mixed)
-
-
-@choice("output", "projected twice")
-def output_twice(s: State) -> None:
-    """Apply the projection to its own result."""
-    s.out = s.linear(s.layout.output, s.linear(s.layout.output, s.mixed))
-
-
-@choice("output", "without bias")
-def output_without_bias(s: State) -> None:
-    """Apply the projection without its bias."""
-    s.out = s.linear(s.layout.output, s.mixed, bias=False)
-
-
-@choice("output", "input added")
-def output_with_residual(s: State) -> None:
-    """Add the input, a residual that the exercise does not ask for."""
-    output(s)
-    s.out = s.out + s.given
-
-
-@choice("output", "weights transposed")
-def output_with_transposed_weights(s: State) -> None:
-    """Compute x @ W where x @ Wᵀ is meant."""
+def _projected_by_turned_weights(s: State) -> Tensor:
     name = f"attention.{s.layout.output}" if s.layout.block else s.layout.output
     out = s.mixed @ s.weights[f"{name}.weight"]
-    s.out = out + s.weights[f"{name}.bias"] if f"{name}.bias" in s.weights else out
+    return out + s.weights[f"{name}.bias"] if f"{name}.bias" in s.weights else out
 
 
-@choice("output", "input projected")
-def output_of_input(s: State) -> None:
-    """Project the input, and throw away the attention's result."""
-    s.out = s.linear(s.layout.output, s.given)
-
-
-@choice("output", "input projected and added")
-def output_adds_projected_input(s: State) -> None:
-    """Project the input, and add it to what was mixed."""
-    s.out = s.mixed + s.linear(s.layout.output, s.given)
-
-
-@choice("output", "normed")
-def output_normed(s: State) -> None:
-    """Apply a norm that the exercise does not ask for."""
-    output(s)
-    s.out = F.layer_norm(s.out, s.out.shape[-1:])
-
-
-@choice("output", "scaled once more")
-def output_scaled_again(s: State) -> None:
-    """Divide the mixed values by the root of the head size, before the projection."""
-    s.mixed = s.mixed / s.D**0.5
-    output(s)
+sets("output", "right", out=_projected)
+sets("output", "never projected", out=lambda s: s.drop("output", s.mixed))
+sets(
+    "output",
+    "projected twice",
+    out=lambda s: s.linear(s.layout.output, s.linear(s.layout.output, s.mixed)),
+)
+sets("output", "without bias", out=lambda s: s.linear(s.layout.output, s.mixed, bias=False))
+sets("output", "input added", out=lambda s: _projected(s) + s.given)  # a residual that nobody wants
+sets("output", "weights transposed", out=_projected_by_turned_weights)  # x @ W, not x @ Wᵀ
+# The attention's result is thrown away.
+sets("output", "input projected", out=lambda s: s.linear(s.layout.output, s.given))
+sets(
+    "output",
+    "input projected and added",
+    out=lambda s: s.mixed + s.linear(s.layout.output, s.given),
+)
+sets("output", "normed", out=lambda s: standardised(_projected(s)))
+# Once more by the root of the head size, before the projection.
+sets("output", "scaled once more", mixed=lambda s: s.mixed / s.D**0.5, out=_projected)

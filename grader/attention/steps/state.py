@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,7 +37,8 @@ def _generator(device: str) -> torch.Generator:
     return torch.default_generator
 
 
-def _standardised(x: Tensor) -> Tensor:
+def standardised(x: Tensor) -> Tensor:
+    """Return each token's features with mean 0 and deviation 1, as a norm without weights does."""
     return F.layer_norm(x, x.shape[-1:])
 
 
@@ -135,7 +137,7 @@ class State:
     mask_late: bool = False
     late_fill: float = 0.0
     norms: tuple[str, str] = ("norm1", "norm2")
-    normed: Callable[[Tensor], Tensor] = _standardised
+    normed: Callable[[Tensor], Tensor] = standardised
     places: tuple[str, str] = ("", "")
     pre_norm: bool = False
     swapped: bool = False
@@ -248,3 +250,15 @@ def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], 
         return function
 
     return register
+
+
+def sets(step: str, name: str, *settles: str, **made: Callable[[State], Any]) -> None:
+    """Register one way to do a step that does no more than to set attributes of the state.
+
+    The arguments are those of ``choice``, and what each attribute is made of the state.
+    """
+
+    @choice(step, name, *settles)
+    def set_them(s: State) -> None:
+        for attribute, make in made.items():
+            setattr(s, attribute, make(s))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.attention.steps.state import State, choice
+from grader.attention.steps.state import State, choice, sets
 
 
 def _drop_at(name: str, *places: str, always: bool = False, rate: float | None = None) -> None:
@@ -38,59 +38,32 @@ _drop_at("before the softmax, in evaluation too", "scores", always=True)
 _drop_at("before the softmax, in evaluation too, at one half", "scores", always=True, rate=0.5)
 
 
-@choice("drop", "in evaluation alone")
-def drop_in_evaluation_alone(s: State) -> None:
-    """Take evaluation for training, and the other way round."""
-    s.training = not s.training
-
-
-@choice("drop", "keeps what it should drop")
-def drop_the_rest(s: State) -> None:
-    """Take the rate for the share that is kept: drop at 1 - rate."""
-    s.drop_rate = 1 - s.rate
-
-
-@choice("drop", "keeps what it should drop, and does not rescale")
-def drop_the_rest_without_rescaling(s: State) -> None:
-    """Take the rate for the share that is kept, and leave that as it was."""
-    s.drop_rate, s.rescale = 1 - s.rate, False
-
-
-@choice("drop", "keeps what it should drop, and rescales as if it did not")
-def drop_the_rest_rescaled(s: State) -> None:
-    """Drop what should be kept and keep the rest, multiplied by 1/(1 - rate)."""
-    drop_the_rest_without_rescaling(s)
-    s.late_scale *= 1 / (1 - s.rate) if s.training else 1
-
-
-@choice("drop", "where gradients are recorded")
-def drop_where_recorded(s: State) -> None:
-    """Drop where gradients are recorded, whatever the module's mode."""
-    s.drop_by_gradients = True
-
-
-@choice("drop", "shared out again")
-def drop_and_share_again(s: State) -> None:
-    """Normalise the kept weights to sum to 1 again."""
-    s.renormalise = s.training
-
-
-def _drop_together(name: str, shape: tuple[int, ...]) -> None:
-    @choice("drop", name)
-    def wrong(s: State) -> None:
-        s.shared_noise = shape
-
-
-_WHOLE_AXIS = 1 << 30
-_drop_together("whole rows", (_WHOLE_AXIS, _WHOLE_AXIS, _WHOLE_AXIS, 1))
-_drop_together("whole columns", (_WHOLE_AXIS, _WHOLE_AXIS, 1, _WHOLE_AXIS))
-_drop_together("the same in all sequences", (1, _WHOLE_AXIS, _WHOLE_AXIS, _WHOLE_AXIS))
-
-
-@choice("drop", "without rescaling")
-def drop_without_rescaling(s: State) -> None:
-    """Leave kept weights as they were, not multiplied by 1/(1 - rate)."""
-    s.rescale = False
+# Evaluation is taken for training, and the other way round.
+sets("drop", "in evaluation alone", training=lambda s: not s.training)
+# The rate is taken for the share that is kept, and what is kept may stay as it was.
+sets("drop", "keeps what it should drop", drop_rate=lambda s: 1 - s.rate)
+sets(
+    "drop",
+    "keeps what it should drop, and does not rescale",
+    drop_rate=lambda s: 1 - s.rate,
+    rescale=lambda s: False,
+)
+sets(  # what should be dropped is multiplied by 1/(1 - rate), as if it were the rest
+    "drop",
+    "keeps what it should drop, and rescales as if it did not",
+    drop_rate=lambda s: 1 - s.rate,
+    rescale=lambda s: False,
+    late_scale=lambda s: s.late_scale * (1 / (1 - s.rate) if s.training else 1),
+)
+# Whatever the module's mode.
+sets("drop", "where gradients are recorded", drop_by_gradients=lambda s: True)
+# The kept weights sum to 1 again.
+sets("drop", "shared out again", renormalise=lambda s: s.training)
+_ALL = 1 << 30  # of an axis: each entry has noise of its own
+sets("drop", "whole rows", shared_noise=lambda s: (_ALL, _ALL, _ALL, 1))
+sets("drop", "whole columns", shared_noise=lambda s: (_ALL, _ALL, 1, _ALL))
+sets("drop", "the same in all sequences", shared_noise=lambda s: (1, _ALL, _ALL, _ALL))
+sets("drop", "without rescaling", rescale=lambda s: False)
 
 
 def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:

@@ -58,7 +58,8 @@ def parts_agree_with_the_whole(
         sizes = sizes.replace(T=sum(lengths))
         inputs = cast(harness.inputs(sizes), dtype)
         module = (harness.in_training(sizes) if learns else harness.module(sizes)).to(dtype)
-        grad_output = _drawn_grad_output(harness, sizes, dtype) if learns else None
+        shape = sizes.shape(harness.contract.out_shape)
+        grad_output = harness.draw.normal(*shape).to(dtype) if learns else None
         whole = module.call(inputs, grad_output=grad_output)
         planned.append((lengths, whole, in_parts(module, inputs, lengths, grad_output)))
     harness.ask_for(whole for _, whole, _ in planned)
@@ -74,12 +75,7 @@ def _expect_near(
 ) -> None:
     """Fail if a value is off by more than its tolerance and ``MAX_ERROR_FACTOR`` times our error.
 
-    Args:
-        got: The submission's value.
-        right: The right value.
-        what: Name of the value.
-        tolerance: As in ``expect_close``.
-        rounded: Computes the right value in the dtype that is tried.
+    Our error is that of ``rounded``, which computes the right value in the dtype that is tried.
     """
     try:
         expect_close(got, right, what, tolerance)
@@ -219,11 +215,6 @@ def _computed(
     """Return the tensor ``every()[name]``; if ``cut`` is given, what it cuts out of that."""
     found = every()[name]
     return found if cut is None else cut(found)
-
-
-def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Tensor:
-    letters = harness.contract.outputs[harness.contract.compared[0]] or ""
-    return harness.draw.normal(*sizes.shape(letters)).to(dtype)
 
 
 def _listed(lengths: Sequence[int]) -> str:

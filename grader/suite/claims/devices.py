@@ -62,17 +62,12 @@ def expect_on_any_device(
         _expect_moved(before, after)
 
 
-def _expect_the_same(plain: list[PlannedCall], calls: list[PlannedCall]) -> None:
-    """Fail the check if a call on another device mixes devices or gives other values than the CPU.
-
-    Args:
-        plain: Calls on the CPU.
-        calls: The same calls on the other device.
-    """
-    _ = [call.result for call in plain]  # an error here has nothing to do with devices
-    _expect_there(calls)
-    for call, here in zip(calls, plain, strict=True):
-        for got, expected in zip(_outs(call), _outs(here), strict=False):
+def _expect_the_same(here: list[PlannedCall], there: list[PlannedCall]) -> None:
+    """Fail the check if a call on another device mixes devices or gives other values than here."""
+    _ = [call.result for call in here]  # an error here has nothing to do with devices
+    _expect_there(there)
+    for call, plain in zip(there, here, strict=True):
+        for got, expected in zip(_outs(call), _outs(plain), strict=False):
             known = [one for one in (got, expected) if isinstance(one, Tensor) and not one.is_meta]
             count = max((one.numel() for one in known), default=0)
             expect(count <= MAX_COMPARED_NUMBERS, f"output: {count} numbers are far too many")
@@ -146,10 +141,9 @@ def _works_here(harness: Harness, inputs: dict[str, Tensor], method: str) -> boo
 
 
 def _grad_outputs(module: Module, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    contract = module.contract
-    sizes = sizes_of_call(contract, module.sizes, inputs)
-    letters = {name: contract.outputs[name] or "" for name in contract.compared}
-    return {name: torch.ones(sizes.shape(one)) for name, one in letters.items()}
+    sizes = sizes_of_call(module.contract, module.sizes, inputs)
+    shapes = module.contract.compared_shapes
+    return {name: torch.ones(sizes.shape(one)) for name, one in shapes.items()}
 
 
 def _expect_there(calls: list[PlannedCall]) -> None:

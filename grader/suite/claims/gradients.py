@@ -123,8 +123,8 @@ def _gradients_pair(call: PlannedCall, names: set[str]) -> GradientsPair:
 def _draw_grad_outputs(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
     """Draw a gradient for each compared output, by name, from which a backward starts."""
     sizes = sizes_of_call(harness.contract, module.sizes, inputs)
-    letters = {name: harness.contract.outputs[name] or "" for name in harness.contract.compared}
-    return {name: harness.draw.normal(*sizes.shape(one)) for name, one in letters.items()}
+    shapes = harness.contract.compared_shapes
+    return {name: harness.draw.normal(*sizes.shape(one)) for name, one in shapes.items()}
 
 
 def _expect_gradient_close(name: str, got: Tensor | None, expected: Tensor) -> None:

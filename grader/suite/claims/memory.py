@@ -49,7 +49,7 @@ def makes_no_copies(
     for sizes, dtype in every:
         asked = same_numbers(numbers(sizes), times(sizes))
         inputs = cast(harness.inputs(sizes), dtype)
-        grad_output = harness.draw.normal(*sizes.shape(_letters(harness))).to(dtype)
+        grad_output = harness.draw.normal(*sizes.shape(harness.contract.out_shape)).to(dtype)
         module = harness.module(sizes).to(dtype)
         calls.append(module.call(inputs, copies=asked))
         training = harness.in_training(sizes).to(dtype)
@@ -64,7 +64,3 @@ def makes_no_copies(
             f"({call.module.sizes}); expected no copies, by `repeat`, `repeat_interleave`, a "
             "`reshape` after `expand`, or a matmul that broadcasts",
         )
-
-
-def _letters(harness: Harness) -> str:
-    return harness.contract.outputs[harness.contract.compared[0]] or ""

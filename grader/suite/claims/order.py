@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect_all_close, expect_close, expect_differs, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
@@ -15,11 +14,6 @@ LONG_T = 131
 
 def _axis(harness: Harness, letters: str | None) -> int:
     return harness.sizes.axis(letters or "", "T")
-
-
-def _before(call: PlannedCall, name: str, count: int) -> Tensor:
-    axis = call.sizes.axis(call.contract.outputs[name] or "", "T")
-    return call.outs[name].narrow(axis, 0, count)
 
 
 @points(2)
@@ -42,8 +36,8 @@ def future_has_no_influence(harness: Harness) -> None:
     first, second = harness.module().calls([inputs, later])
     harness.ask()
     for name in first.along("T"):
-        before = _before(first, name, seen)
-        expect_close(_before(second, name, seen), before, f"{name} before what changed")
+        before = first.beginning(name, seen)
+        expect_close(second.beginning(name, seen), before, f"{name} before what changed")
         expect_differs(second.outs[name], first.outs[name], f"the {name} after what changed")
 
 
@@ -99,6 +93,6 @@ def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
     whole, start = harness.module().calls([inputs, short])
     harness.ask()
     for name in start.along("T"):
-        out = start.outs[name]
-        expect_close(_before(whole, name, harness.sizes.T), out, f"{name} of the first positions")
+        got = whole.beginning(name, harness.sizes.T)
+        expect_close(got, start.outs[name], f"{name} of the first positions")
     expect_all_close(whole.outs, whole.right_outputs, f"at T = {LONG_T}")

@@ -34,11 +34,12 @@ def in_parts(
         how: As in ``Module.calls``.
     """
     parts = [before] if before else []
+    axis = 0 if grad_output is None else module.sizes.axis(module.contract.out_shape, "T")
     for start, end in itertools.pairwise((0, *itertools.accumulate(lengths))):
         given = {name: _cut(module, name, x, start, end) for name, x in inputs.items()}
         carried = parts[-1].contract.carried if parts else []
         handed = {name: parts[-1].handle(name) for name in carried}
-        grad = None if grad_output is None else cut_along(grad_output, _axis(module), start, end)
+        grad = None if grad_output is None else cut_along(grad_output, axis, start, end)
         parts.append(module.call({**given, **handed}, grad_output=grad, **how))
     return parts[1:] if before else parts
 
@@ -82,11 +83,6 @@ def _cut(module: Module, name: str, x: Tensor, start: int, end: int | None) -> T
 def cut_along(x: Tensor, axis: int, start: int, end: int | None) -> Tensor:
     """Return the part of a tensor from ``start`` to ``end`` (None for all the rest) of an axis."""
     return x.narrow(axis, start, (x.size(axis) if end is None else end) - start).contiguous()
-
-
-def _axis(module: Module) -> int:
-    """Return the axis of the first compared output along which the tokens lie."""
-    return module.sizes.axis(module.contract.outputs[module.contract.compared[0]] or "", "T")
 
 
 def join_along_tokens(module: Module, name: str, first: Tensor, then: Tensor) -> Tensor:

@@ -96,7 +96,7 @@ def handles_a_single_token(harness: Harness) -> None:
         if once.module.sizes.T == 1:
             expect_all_close(once.outs, once.right_outputs, f"at x of shape {shape}")
         for name in once.along("T"):
-            cut, out = _first(twice, name, once.sizes.T), once.outs[name]
+            cut, out = twice.beginning(name, once.sizes.T), once.outs[name]
             expect_close(cut, out, f"{name} at x of shape {shape}, given twice")
 
 
@@ -136,10 +136,6 @@ def _repeated(
         name: torch.cat([value] * times, dim=axes[name].index("T")) if "T" in axes[name] else value
         for name, value in inputs.items()
     }
-
-
-def _first(call: PlannedCall, name: str, count: int) -> Tensor:
-    return call.outs[name].narrow(call.along("T")[name], 0, count)
 
 
 @points(1)

@@ -248,13 +248,7 @@ def _has_safe_gaps(logits: Tensor, how: SamplingSettings) -> Tensor:
 
 
 def _expect_chance(off: Tensor, variance: Tensor, what: str) -> None:
-    """Fail the check if a sum is further from its mean than chance allows (Freedman's inequality).
-
-    Args:
-        off: The difference of each sum from its mean.
-        variance: The variance of each sum.
-        what: Name of the sums in the message.
-    """
+    """Fail if a sum is further ``off`` its mean than chance allows (Freedman's inequality)."""
     most = (2 * variance * LOG_FALSE_ALARM_ODDS).sqrt() + LOG_FALSE_ALARM_ODDS
     worst = int((off.abs() / most).argmax())
     by, allowed = float(off.flatten()[worst]), float(most.flatten()[worst])

@@ -10,15 +10,12 @@ from grader.suite.situations.places import Place, Places
 from grader.suite.situations.situation import Situation
 from grader.suite.sizes import Sizes
 
-SITUATIONS_PER_REQUEST = (
-    16  # situations in a request; while the worker is busy, others are drawn and judged
-)
+SITUATIONS_PER_REQUEST = 16  # while the worker is busy, others are drawn and judged
 MAX_SLOW_REQUEST_S = 2.0  # expected duration of a request of several slow situations
 MAX_LONG_TIME_SHARE = 0.35  # of the time left, for all long situations together, if slow
 MAX_LONGEST_TIME_SHARE = 0.5  # of the time for long situations, for the single longest
-CALIBRATION_LENGTH = (
-    50  # positions; once all shorter situations were tried, they tell how long a long one takes
-)
+# Positions; once all shorter situations were tried, they tell how long a long one takes.
+CALIBRATION_LENGTH = 50
 MAX_SHORT_SITUATION_S = 3.0  # expected; above this even a short situation gets only 2 positions
 
 PlacedSituations = list[tuple[Place, Situation]]

@@ -17,9 +17,8 @@ from grader.suite.situations.factors import FactorModel, Row
 MutableRow = dict[str, str]
 ARRAYS_FOLDER = Path(__file__).parent / "arrays"
 ARRAYS_PER_MODEL = 12  # stored, two from each whole one; what never meets in one meets in another
-WISH_PROBABILITY = (
-    0.7  # that a wish is applied to a row; below 1, so that other levels occur there too
-)
+# That a wish is applied to a row; below 1, so that other levels occur there too.
+WISH_PROBABILITY = 0.7
 Array = tuple[tuple[int, ...], ...]  # rows, each with the index of a level for each factor
 
 

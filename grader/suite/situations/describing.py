@@ -10,18 +10,9 @@ from grader.suite.situations.factors import ABSENT
 from grader.suite.situations.outcomes import SituationLike
 
 MAX_NAMED_LEVELS = 2  # of one factor in a condition, so that it is easy to read
-MAX_COINCIDENCE_PROBABILITY = (
-    1e-3  # that failures which have nothing to do with a level all have it
-)
+MAX_COINCIDENCE_PROBABILITY = 1e-3  # that failures that are not about a level all have it
 SIZE_FACTORS = ("T", "S", "B", "width", "E", "H")  # described by numbers, not levels
-SIZE_LETTERS = (
-    "T",
-    "S",
-    "B",
-    "C",
-    "E",
-    "H",
-)  # plainest first; the letters of the contract's own follow
+SIZE_LETTERS = tuple("TSBCEH")  # plainest first; the letters of the contract's own follow
 
 
 @dataclass(frozen=True)

@@ -126,8 +126,7 @@ def draw_other_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
 
 def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Tensor]:
     """Draw the gradient of each compared output, from which a backward starts, by name."""
-    contract, dtype = harness.contract, DTYPES[row["dtype"]]
-    letters = {name: contract.outputs[name] or "" for name in contract.compared}
+    letters, dtype = harness.contract.compared_shapes, DTYPES[row["dtype"]]
     if row.get(GRADIENT_WAY.name) == OF_THE_SUM:
         one = torch.ones((), dtype=dtype)
         return {n: one.expand(sizes.shape(letter)) for n, letter in letters.items()}

@@ -27,23 +27,15 @@ def judgement(harness: Harness) -> Judgement | None:
 def _judge(harness: Harness) -> Judgement | None:
     if not harness.contract.has_situations:
         return None
-    other = harness.shared(_other_judgement)
+    other, is_one_enough = harness.shared(_how_to_try)
     if other is not None:
         return judge_where_wrong(harness, other)
-    return judge_situations(harness, harness.shared(_is_one_enough))
+    return judge_situations(harness, is_one_enough)
 
 
-def _other_judgement(_: Harness) -> Judgement | None:
-    """Return None: the submission stands in for no other.
-
-    For one that does, ``initial_memo`` has put the other's judgement into the memo already.
-    """
-    return None
-
-
-def _is_one_enough(_: Harness) -> bool:
-    """Return False: every situation is tried, unless ``initial_memo`` has put True there."""
-    return False
+def _how_to_try(_: Harness) -> tuple[Judgement | None, bool]:
+    """Return how all situations are tried, unless ``initial_memo`` has put another way there."""
+    return None, False
 
 
 def initial_memo(
@@ -57,7 +49,7 @@ def initial_memo(
         contract: Contract of the suite.
         is_one_enough: Whether to try no more situations once one is wrong.
     """
-    return {(contract, _other_judgement): other, (contract, _is_one_enough): is_one_enough}
+    return {(contract, _how_to_try): (other, is_one_enough)}
 
 
 def judgement_in_memo(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
@@ -20,46 +20,34 @@ from grader.suite.situations.trying import SituationRun
 
 MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch
 SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT_T`` positions
-EARLY_LEVELS = (
-    ("about 16", "about 32"),
-    ("about 64",),
-)  # of lengths, of which a few situations are tried early
+# Levels of lengths, of which a few situations are tried early.
+EARLY_LEVELS = (("about 16", "about 32"), ("about 64",))
 
 
-class SituationKind(Protocol):
-    """How the situations of one kind of contract are modelled, drawn, tried and judged."""
+class SituationKind(NamedTuple):
+    """How the situations of one kind of contract are modelled, drawn, tried and judged.
 
-    @property
-    def further_claims(self) -> FurtherClaims:
-        """What is known of the claims that only contracts of this kind have."""
+    Attributes:
+        model: Returns a contract's factors, and what is known of their combinations.
+        fill: Draws the numbers of one situation; the arguments are those of ``filling.fill``.
+        new_run: Plans the requests of one situation; the result can judge their answers once sent.
+        further_claims: What is known of the claims that only contracts of this kind have.
+    """
 
-    def model(self, contract: Contract) -> FactorModel:
-        """Return the factors of the situations, and what is known of their combinations."""
-
-    def fill(self, harness: Harness, row: Row, turn: int) -> Situation:
-        """Draw the numbers of one situation; the arguments are those of ``filling.fill``."""
-
-    def new_run(self, harness: Harness, situation: Situation) -> SituationRun:
-        """Plan the requests of one situation; the result can judge their answers once sent."""
+    model: Callable[[Any], FactorModel]
+    fill: Callable[[Harness, Row, int], Situation]
+    new_run: Callable[[Harness, Any], SituationRun]
+    further_claims: FurtherClaims = NO_FURTHER_CLAIMS
 
 
-class _GeneralSituations:
-    """The situations of a contract of no known kind."""
-
-    further_claims = NO_FURTHER_CLAIMS
-    fill = staticmethod(filling.fill)
-    new_run = staticmethod(SituationRun)
-
-    @staticmethod
-    def model(contract: Contract) -> FactorModel:
-        """Return the model that a contract's situations are drawn from."""
-        return with_telling_rows(modelling.model_of(contract))
+GENERAL_SITUATIONS = SituationKind(
+    lambda contract: with_telling_rows(modelling.model_of(contract)), filling.fill, SituationRun
+)
 
 
 def kind_of(contract: Contract) -> SituationKind:
     """Return the contract's own ``SituationKind``, or the one that suits any contract."""
-    found: SituationKind = contract.situation_kind or _GeneralSituations()
-    return found
+    return contract.situation_kind or GENERAL_SITUATIONS
 
 
 @cache

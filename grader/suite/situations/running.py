@@ -163,13 +163,10 @@ class SituationRunner:
         """Return the time limit of a request, in seconds: less once others took too long."""
         takes = MARGIN * self._session.pace.seconds_for(_work(sent))
         if self._session.pace.is_slow and len(sent) == 1:
-            takes *= (
-                SLOW_TIMEOUT_FACTOR  # the estimate is low if the submission skips some scores, say
-            )
+            takes *= SLOW_TIMEOUT_FACTOR  # for the submission may skip some scores, say
         timeout = self._session.budget.timeout
-        usual = (
-            timeout if len(sent) == 1 else timeout / BATCH_TIMEOUT_DIVISOR
-        )  # several are tried once more
+        # Several are tried once more.
+        usual = timeout if len(sent) == 1 else timeout / BATCH_TIMEOUT_DIVISOR
         if self._stopped:
             usual = max(timeout / (LIMIT_DIVISOR_AFTER_TIMEOUT * self._stopped**2), MIN_TIMEOUT_S)
         return min(max(usual, takes), max(self._time_left_s(), MIN_TIMEOUT_S))

@@ -63,11 +63,7 @@ def draw_own_letters(draw: Draw, contract: Contract, row: Row, turn: int) -> dic
 def _features(draw: Draw, row: Row, width: int, has_D: bool) -> dict[str, int]:
     """Draw the numbers of heads and groups; return C (or D), H and G, as far as the row has them.
 
-    Args:
-        draw: Gives the random numbers.
-        row: The level of each factor.
-        width: Number of features of a token, or of each head; C is made a multiple of H.
-        has_D: Whether to return D, the features of each head, instead of C.
+    C, the features of a token, is made a multiple of H; D are those of each head.
     """
     letter = "D" if has_D else "C"
     if "H" not in row:

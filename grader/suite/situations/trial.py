@@ -18,9 +18,8 @@ from grader.suite.situations.places import Places, forget_situations, kind_of
 from grader.suite.situations.running import SituationRunner
 
 INNER_EVERY_NTH = 4  # of this many situations of a part inside the contract, one is tried
-TRIED_FIRST_PER_ASPECT = (
-    4  # situations of each wrong aspect, in which another submission is tried first
-)
+# Situations of each wrong aspect, in which another submission is tried first.
+TRIED_FIRST_PER_ASPECT = 4
 
 
 def judge_situations(harness: Harness, is_one_enough: bool = False) -> Judgement:

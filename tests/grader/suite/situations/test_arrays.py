@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchmarks.arrays import models
-from grader.attention.situations import AttentionSituations
+from grader.attention.situations import ATTENTION_SITUATIONS
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
@@ -190,7 +190,7 @@ def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
     passed = [*[tried(5)] * others, *[tried(T, mask="(T, T)") for T in (3, 4)]]
     wrong = [SituationOutcome(one, Aspect.VALUE, AssertionError()) for one in failed]
     outcomes, claims = [*wrong, *map(SituationOutcome, passed)], frozenset({"mask_broadcasts"})
-    told = judge(outcomes, claims, further=AttentionSituations.further_claims).failures
+    told = judge(outcomes, claims, further=ATTENTION_SITUATIONS.further_claims).failures
     assert list(told) == [claim]
 
 

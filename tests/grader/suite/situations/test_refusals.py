@@ -9,7 +9,7 @@ import pytest
 
 from grader.attention import AttentionContract
 from grader.attention.affordable import with_few_scores
-from grader.attention.situations import AttentionSituations
+from grader.attention.situations import ATTENTION_SITUATIONS
 from grader.sandbox.session import Session
 from grader.suite import Draw, Harness, Sizes, claims
 from grader.suite.claims.structure import expect_refusal
@@ -115,7 +115,7 @@ def test_sizes_of_a_situation_fit_one_another(
     fitting = replace(LAYER, fit=lambda sizes: sizes.replace(L=longest(sizes)))
     harness = Harness(fitting, begin(""), Draw(1), {})
     plain = Harness(LAYER, begin(""), Draw(1), {})
-    kind = AttentionSituations()
+    kind = ATTENTION_SITUATIONS
     factors = kind.model(fitting).factors
     for level in next(factor.levels for factor in factors if factor.name == "T"):
         row = {factor.name: factor.levels[0] for factor in factors} | {"T": level}

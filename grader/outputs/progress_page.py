@@ -10,6 +10,7 @@ from typing import Protocol
 
 from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
+from grader.outputs.batch_counts import MistakeCount
 from grader.outputs.jinja import render
 
 MAX_MISTAKES_LISTED = 100  # the most frequent ones
@@ -170,23 +171,7 @@ class ShownStanding:
         return say(f"scores of {which} tries, the oldest first: {scores}")
 
 
-@dataclass(frozen=True)
-class MistakeMet:
-    """A mistake that the learner made.
-
-    Attributes:
-        says: The mistake as a clause; empty where the catalogue no longer has it.
-        times: The number of gradings in which it was found.
-        exercises: The exercises in which it was found.
-    """
-
-    name: str
-    says: str
-    times: int
-    exercises: tuple[str, ...]
-
-
-def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
+def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeCount]:
     """Return the mistakes that the learner made, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
@@ -195,7 +180,7 @@ def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
             times[name] += 1
             where.setdefault(name, {})[one.exercise] = None
     return [
-        MistakeMet(
+        MistakeCount(
             name, catalogue()[name].says if name in catalogue() else "", count, tuple(where[name])
         )
         for name, count in times.most_common(MAX_MISTAKES_LISTED)

@@ -26,7 +26,7 @@ from grader.coach.rules import LEAST_TELLING_DEPTH, AssistantRules, checked_dept
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
 from grader.diagnosis.words import PART_TITLES
 from grader.kit import Exercise, Kit
-from grader.kit.stubs import is_edited, own_path, shipped_stub
+from grader.kit.stubs import is_edited, relative_to_cwd, shipped_stub
 from grader.outputs.mistakes import describe_mistake, list_mistakes
 from grader.outputs.plain import plain_text
 from grader.outputs.terminal import render_maps
@@ -77,7 +77,7 @@ class ReadingTools:
         kit = self._rules.kit()
         chosen = kit.find(exercise)
         text = shipped_stub(chosen).decode()
-        entries, file = list(chosen.entry_points), str(own_path(chosen))
+        entries, file = list(chosen.entry_points), str(relative_to_cwd(chosen.file))
         return tool_result(
             ExerciseContract(chosen.name, chosen.title, chosen.level, entries, file, text), text
         )

@@ -44,14 +44,6 @@ def is_edited(exercise: Exercise) -> bool:
     return digest(read_bounded(exercise.file, MAX_SOURCE_BYTES)) not in exercise.stub_digests
 
 
-def own_path(exercise: Exercise, file: Path | None = None) -> Path:
-    """Return the path of the learner's file or of another, relative to the working directory.
-
-    A file that does not lie below the working directory keeps its path.
-    """
-    return relative_to_cwd(exercise.file if file is None else file)
-
-
 def relative_to_cwd(path: Path) -> Path:
     """Return a path relative to the working directory, if it lies below; else the path itself."""
     try:
@@ -61,7 +53,7 @@ def relative_to_cwd(path: Path) -> Path:
 
 
 def own_file(exercise: Exercise, kit: Kit) -> Path:
-    """Return the path of the learner's file, to be graded, in the form of ``own_path``.
+    """Return the path of the learner's file, to be graded, as ``relative_to_cwd`` gives it.
 
     Raises:
         GradeError: The kit has no folder that a learner edits, or the file is missing, or a link
@@ -77,7 +69,7 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
             f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
         )
     expect_within(exercise.file, kit)
-    return own_path(exercise)
+    return relative_to_cwd(exercise.file)
 
 
 def expect_within(path: Path, kit: Kit) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.kit.stubs import expect_within, own_path
+from grader.kit.stubs import expect_within, relative_to_cwd
 from grader.practice import interview as interviews
 from grader.practice.history import open_history
 from grader.practice.interview import Interview, TimeSpent
@@ -53,7 +53,7 @@ def hand_in(kit: Kit) -> HandedIn:
     """
     current = interviews.read_record(kit.home)
     at, taken = datetime.now(UTC), interviews.time_spent(kit, current)
-    files = [(exercise, _handed(own_path(exercise), kit)) for exercise in kit.exercises]
+    files = [(exercise, _handed(relative_to_cwd(exercise.file), kit)) for exercise in kit.exercises]
     return HandedIn(current, at, taken, files)
 
 

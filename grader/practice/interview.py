@@ -15,7 +15,7 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit, installed_kit
-from grader.kit.spoilers import first_spoiler, has_twins
+from grader.kit.spoilers import has_twins, spoilers
 from grader.kit.stubs import real_path
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
@@ -162,7 +162,7 @@ def _draw_once(
         for heap in heaps:
             while heap and len(drawn) < count:
                 candidate = heap.pop()
-                if not (has_twins([*drawn, candidate]) or first_spoiler(kit, [*drawn, candidate])):
+                if not (has_twins([*drawn, candidate]) or any(spoilers(kit, [*drawn, candidate]))):
                     drawn.append(candidate)
                     break
     return drawn

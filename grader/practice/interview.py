@@ -6,7 +6,6 @@ import random
 import secrets
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -51,20 +50,6 @@ class Interview(msgspec.Struct, frozen=True):
     def deadline(self) -> datetime:
         """When the time is up."""
         return self.started + timedelta(minutes=self.minutes)
-
-
-@dataclass(frozen=True)
-class TimeSpent:
-    """The time that an exercise took, as far as it is known.
-
-    Attributes:
-        minutes: Sum, over each save of this exercise, of the minutes since the save before it, of
-            whatever exercise; None if this one was never saved.
-        late: Minutes after the deadline at which the exercise was last saved; 0 if in time.
-    """
-
-    minutes: float | None
-    late: float
 
 
 def draw_exercises(
@@ -231,18 +216,24 @@ def note_save(kit: Kit, path: Path) -> None:
                 history.record_event(exercise.name, Event.SAVED)
 
 
-def time_spent(kit: Kit, interview: Interview) -> dict[str, TimeSpent]:
-    """Return the time that each exercise took, from recorded saves and the files' own times."""
+def time_spent(kit: Kit, interview: Interview) -> tuple[dict[str, float | None], dict[str, float]]:
+    """Return the time that each exercise took, from recorded saves and the files' own times.
+
+    Returns:
+        By exercise, the sum over each of its saves of the minutes since the save before, of
+        whatever exercise, None if it was never saved; then how many minutes after the deadline it
+        was last saved, 0 if in time.
+    """
     with open_history(kit) as history:
         saves = [(at, name) for name, kind, at in history.events() if kind is Event.SAVED]
     last = {exercise.name: _last_saved(exercise, interview) for exercise in kit.exercises}
     saves += [(at, name) for name, at in last.items() if at is not None]
     taken = _minutes_taken(sorted(saves), interview.started)
-    found = {}
-    for name, at in last.items():
-        late = (at - interview.deadline).total_seconds() / 60 if at else 0.0
-        found[name] = TimeSpent(taken.get(name), max(late, 0.0))
-    return found
+    late = {
+        name: max((at - interview.deadline).total_seconds() / 60 if at else 0.0, 0.0)
+        for name, at in last.items()
+    }
+    return {name: taken.get(name) for name in last}, late
 
 
 def _last_saved(exercise: Exercise, interview: Interview) -> datetime | None:

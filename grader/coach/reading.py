@@ -32,9 +32,9 @@ from grader.outputs.plain import plain_text
 from grader.outputs.terminal import render_maps
 from grader.practice.agenda import due, due_later, review_lines
 from grader.practice.folder import list_lines, reveal_solution
-from grader.practice.history import Grading, history_file, open_history
+from grader.practice.history import history_file, open_history
 from grader.practice.schedule import Standing, standings
-from grader.records import AttentionMap, Explain
+from grader.records import AttentionMap, Explain, Grading
 
 Name = Annotated[str, Field(description="Name of an exercise, such as exercise3.", max_length=100)]
 MistakeName = Annotated[

@@ -6,53 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.batch_counts import MistakeCount
 from grader.outputs.jinja import render
+from grader.records import Grading
 
 MAX_MISTAKES_LISTED = 100  # the most frequent ones
 MAX_LISTED_SCORES = 40  # in the text version of a plot
 
 
-class PastGrading(Protocol):
-    """A past grading, such as a record of the learner's history."""
-
-    @property
-    def exercise(self) -> str:
-        """The exercise's name."""
-
-    @property
-    def started(self) -> str:
-        """When the grading began, in ISO 8601, UTC."""
-
-    @property
-    def earned(self) -> int:
-        """Points earned."""
-
-    @property
-    def possible(self) -> int:
-        """Points that could be earned."""
-
-    @property
-    def solved(self) -> bool:
-        """Whether all points that could be earned were earned."""
-
-    @property
-    def hints(self) -> int:
-        """How many hints had been shown before the grading."""
-
-    @property
-    def mistakes(self) -> Sequence[str]:
-        """The mistakes that reproduce what the submission computed."""
-
-
 def progress_page(
     kit_title: str,
     exercises: Sequence[tuple[str, str]],
-    gradings: Sequence[PastGrading],
+    gradings: Sequence[Grading],
     solved: Set[str],
     due: Mapping[str, datetime],
 ) -> str:
@@ -99,17 +67,12 @@ def progress_page(
 class ShownTry:
     """One grading as the templates need it."""
 
-    grading: PastGrading
+    grading: Grading
 
     @property
     def score(self) -> str:
         """The points earned and the points possible, as text."""
         return f"{self.grading.earned} / {self.grading.possible}"
-
-    @property
-    def share(self) -> float:
-        """The share of the possible points that was earned, from 0 to 1."""
-        return min(max(self.grading.earned / max(self.grading.possible, 1), 0.0), 1.0)
 
     @property
     def day(self) -> str:
@@ -160,18 +123,18 @@ class ShownStanding:
     @property
     def best(self) -> str:
         """The best score."""
-        return max(self.tries, key=lambda one: one.share).score
+        return max(self.tries, key=lambda one: one.grading.share).score
 
     @property
     def read_out(self) -> str:
         """The plot of scores as a sentence."""
         last = self.tries[-MAX_LISTED_SCORES:]
         which = f"the last {MAX_LISTED_SCORES}" if len(last) < len(self.tries) else "all"
-        scores = ", ".join(f"{one.share:.0%}" for one in last)
+        scores = ", ".join(f"{one.grading.share:.0%}" for one in last)
         return say(f"scores of {which} tries, the oldest first: {scores}")
 
 
-def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeCount]:
+def mistakes_met(gradings: Iterable[Grading]) -> list[MistakeCount]:
     """Return the mistakes that the learner made, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}

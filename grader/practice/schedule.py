@@ -13,7 +13,8 @@ from functools import cache
 from fsrs import Card, Rating, Scheduler
 
 from grader.kit import Kit
-from grader.practice.history import Event, Grading, History
+from grader.practice.history import Event, History
+from grader.records import Grading
 
 GIVEN_UP_AFTER = timedelta(hours=12)  # after so long without a grading, a sitting is a failed try
 MAX_EASY_TIME = timedelta(minutes=6)  # solved from the stub within this, it was known by heart

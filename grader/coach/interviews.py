@@ -42,12 +42,7 @@ NO_INTERVIEW = "no interview is under way; `start_interview` begins one"
 
 
 class InterviewTools:
-    """The tools of a mock interview, during which no other tool helps.
-
-    Args:
-        rules: Rules of the learner's folder.
-        bench: Bench that grades the files handed in.
-    """
+    """The tools of a mock interview, during which no other tool helps."""
 
     def __init__(self, rules: AssistantRules, bench: SharedGrader) -> None:
         self._rules = rules

@@ -42,12 +42,7 @@ NEXT_TOOLS = "`explain_check` tells more about a check, `next_hint` asks one mor
 
 
 class GradingTools:
-    """The tools that run a submission; of all files they read the learner's own alone.
-
-    Args:
-        rules: Rules of the learner's folder.
-        bench: Bench that runs the submission.
-    """
+    """The tools that run a submission; of all files they read the learner's own alone."""
 
     def __init__(self, rules: AssistantRules, bench: SharedGrader) -> None:
         self._rules = rules

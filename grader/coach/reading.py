@@ -47,11 +47,7 @@ Depth = Annotated[
 
 
 class ReadingTools:
-    """The tools that only read, and those that write a line into the history.
-
-    Args:
-        rules: Rules of the learner's folder.
-    """
+    """The tools that only read, and those that write a line into the history."""
 
     def __init__(self, rules: AssistantRules) -> None:
         self._rules = rules

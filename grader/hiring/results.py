@@ -43,9 +43,6 @@ class BatchResults:
         book: The batch's gradebook.
         known_by: The id by which a course system knows each candidate, by the candidate's key.
         depth: How much the pages of feedback tell.
-
-    Attributes:
-        book: As given.
     """
 
     def __init__(
@@ -104,11 +101,7 @@ class BatchResults:
         return path
 
     def compare(self, earlier: EarlierSubmissions | None = None) -> dict[str, Similarity]:
-        """Return, by exercise, how similar the submissions of the candidates are.
-
-        Args:
-            earlier: What was handed in for each exercise in earlier batches.
-        """
+        """Return, by exercise, how similar the submissions are, to earlier batches' as well."""
         exercises = [self._kit.find(name) for name in self.book.weights]
         return compare_submissions(self._store, exercises, self.book.names, earlier)
 

@@ -107,12 +107,8 @@ def choose_exercises(
 ) -> tuple[list[str], int, bool]:
     """Draw exercises that were not solved in the last seven days, or any if those are too few.
 
-    Args:
-        here: The kit whose history says what was solved.
-        kit: The kit to draw from.
-        count: How many exercises to draw.
-        level: Level of all exercises; None for any.
-        seed: Seed of the draw; None for a fresh one.
+    ``here`` has the history of what was solved; the rest is as for ``draw_exercises``, but a seed
+    of None is a fresh one.
 
     Returns:
         The names, the seed, and whether enough exercises were not solved lately.

@@ -71,15 +71,9 @@ class Standing:
 
 
 def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
-    """Return, by name, how a learner stands at a time with each exercise of a kit ever tried.
+    """Return, by name, how a learner stands at a time, in UTC, with each exercise ever tried.
 
-    A standing tells when the exercise was solved, when it is due, and how well it is remembered.
     Grading an unchanged stub is no try.
-
-    Args:
-        kit: The kit that has the exercises.
-        history: The learner's history.
-        now: The time, in UTC.
     """
     gradings, events = history.gradings(), history.events()
     found = {}

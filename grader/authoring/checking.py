@@ -65,12 +65,7 @@ ONCE = Options(SEED, explain=Explain.NOTHING)
 class Inspection:
     """Finds all respects in which one exercise of a kit falls short of our standards.
 
-    Args:
-        kit: The kit, whose suites run unconfined.
-        exercise: The exercise, one of the kit's.
-        sandbox: The sandbox in which answers run.
-        effort: How much is tried.
-        tell: Called after each grading.
+    Answers run in the sandbox, the kit's suites unconfined; ``tell`` is called after each grading.
 
     Attributes:
         new_digest: The stub's digest, if the manifest has another; empty otherwise.

@@ -29,11 +29,6 @@ for _name in {names}:
 
 
 def idle_sources(right: str, entry_points: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield what each answer gives, in words, and its source.
-
-    Args:
-        right: Source of a right answer.
-        entry_points: Names of its functions and classes that are called.
-    """
+    """Yield what each answer gives, in words, and its source, which is made of a right one."""
     for what, does in IDLE_OUTPUTS.items():
         yield what, f"{right}{IDLE_SOURCE.format(does=does, names=tuple(entry_points))}"

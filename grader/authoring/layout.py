@@ -26,15 +26,10 @@ def example_files(name: str, track: str) -> dict[Path, str]:
         Path("tests/public") / track / f"test_{name}.py": _filled("public.py", name),
         Path("tests/answers") / f"{name}.sentences": _filled("stub.sentences", name),
         **{
-            right_answers_folder(Path(), name) / f"right_{way}.py": _filled(f"right_{way}.py", name)
+            Path("tests/answers") / name / f"right_{way}.py": _filled(f"right_{way}.py", name)
             for way in RIGHT_ANSWER_STYLES
         },
     }
-
-
-def right_answers_folder(home: Path, name: str) -> Path:
-    """Return the folder of a kit's right answers to an exercise, other than its solution."""
-    return home / "tests" / "answers" / name
 
 
 def make_kit(home: Path) -> list[Path]:

@@ -48,13 +48,7 @@ Event: TypeAlias = Finding | Graded | Inspected
 def inspect_all(
     kit: Kit, exercises: Sequence[Exercise], effort: Effort, processes: int
 ) -> Iterator[Event]:
-    """Inspect exercises, and yield all that comes of it as it comes.
-
-    Args:
-        kit: The kit, whose suites run unconfined.
-        exercises: Those of the kit to inspect.
-        effort: How much is tried of each.
-        processes: How many processes work at once.
+    """Inspect exercises in several processes, and yield all that comes of it as it comes.
 
     Raises:
         GradeError: The machine cannot grade, or the manifest cannot be written.

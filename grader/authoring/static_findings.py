@@ -94,15 +94,12 @@ def _signatures(file: Path) -> dict[str, str]:
     owners: list[tuple[str, ast.Module | ast.ClassDef]] = [("", tree)]
     owners += [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
     return {
-        prefix + node.name: f"({ast.unparse(node.args)})" + _returns(node)
+        prefix + node.name: f"({ast.unparse(node.args)})"
+        + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
         for prefix, owner in owners
         for node in owner.body
         if isinstance(node, ast.FunctionDef)
     }
-
-
-def _returns(node: ast.FunctionDef) -> str:
-    return f" -> {ast.unparse(node.returns)}" if node.returns else ""
 
 
 def contract_findings(kit: Kit, exercise: Exercise) -> Iterator[Finding]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
@@ -13,25 +11,6 @@ from grader.kit.stubs import real_path
 from grader.practice.history import open_history
 from grader.records import Report
 from grader.submission import Submission
-
-if TYPE_CHECKING:
-    from grader.grading import Options
-
-
-class LostChecks(NamedTuple):
-    """The part of an exercise that ``--again`` grades.
-
-    Attributes:
-        seed: Seed of the last grading.
-        lost: Names of the checks that the last grading lost.
-    """
-
-    seed: int
-    lost: tuple[str, ...]
-
-    def in_place_of_all(self, options: Options, seed: int | None) -> Options:
-        """Return options that grade only what was lost; a seed of None means the last grading's."""
-        return replace(options, seed=self.seed if seed is None else seed, only=self.lost)
 
 
 def passes_now(report: Report) -> bool:
@@ -47,8 +26,8 @@ def is_own(exercise: Exercise, submission: Submission) -> bool:
 
 def lost_in_last_grading(
     pairs: Sequence[tuple[Exercise, Submission]], kit: Kit, has_report: bool
-) -> dict[str, LostChecks]:
-    """Return what each exercise lost in its last grading, by the exercise's name.
+) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """Return the seed of each exercise's last grading and the checks that it lost, by its name.
 
     Args:
         pairs: Exercises, each with the submission to grade as it.
@@ -61,7 +40,7 @@ def lost_in_last_grading(
     """
     if has_report:
         raise GradeError("`--again` is no whole grading: it has no report to write")
-    found: dict[str, LostChecks] = {}
+    found: dict[str, tuple[int, tuple[str, ...]]] = {}
     with open_history(kit, to_write=False) as history:
         for exercise, submission in pairs:
             if not is_own(exercise, submission):
@@ -74,5 +53,5 @@ def lost_in_last_grading(
             seed, lost = last
             if not lost:
                 raise GradeError(f"{name} lost nothing last time: `grade {name}` tries all again")
-            found[name] = LostChecks(seed, tuple(lost))
+            found[name] = seed, tuple(lost)
     return found

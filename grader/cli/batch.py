@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.batch_begin import MOVED_OPTIONS, refuse_weak_isolation
+from grader.cli.batch_begin import BatchCommand, refuse_weak_isolation
 from grader.cli.batch_progress import (
     grade_and_tell,
     handle_changed_files,
@@ -15,7 +15,6 @@ from grader.cli.batch_progress import (
     tell_of_downloads,
     write_and_tell,
 )
-from grader.cli.moved import CommandWithMovedOptions
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import isolation_option, warn_of_untried_versions
 from grader.hiring.store import BatchStore
@@ -23,7 +22,7 @@ from grader.hiring.store import BatchStore
 FORMS = ("feedback", "excel", "canvas", "moodle", "gradescope", "exercism", "junit")
 
 
-@click.command(cls=CommandWithMovedOptions, moved=MOVED_OPTIONS)
+@click.command(cls=BatchCommand)
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option(
     "--takehome",

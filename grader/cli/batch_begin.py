@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from grader.cli.saying import complain
 from grader.errors import GradeError
+from grader.languages import say
 
 if TYPE_CHECKING:
     from grader.hiring.tasks import Capabilities
@@ -21,6 +24,26 @@ MOVED_OPTIONS = {
     "--feedback": "--also feedback writes the pages, to `feedback` in the folder of results",
     "--bom": "--also excel writes a gradebook for Excel",
 }
+
+
+class BatchCommand(click.Command):
+    """The command, which says of an option that it no longer has what to do instead."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments as any command does.
+
+        Raises:
+            click.UsageError: An option is unknown, or no longer there.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in MOVED_OPTIONS:
+                raise
+            instead = MOVED_OPTIONS[error.option_name]
+            raise click.UsageError(
+                say(f"there is no {error.option_name} any more: {instead}"), ctx
+            ) from None
 
 
 def refuse_weak_isolation(wanted: str, capabilities: Capabilities) -> None:

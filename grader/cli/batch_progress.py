@@ -67,14 +67,7 @@ def grade_and_tell(
 def write_and_tell(
     results: BatchResults, out: Path, forms: Sequence[str], earlier: EarlierSubmissions
 ) -> None:
-    """Compare the submissions, write all results, and say what was written and what came of it.
-
-    Args:
-        results: The results of the batch.
-        out: The folder to write to.
-        forms: The forms that are asked for.
-        earlier: The submissions of earlier batches to compare with.
-    """
+    """Compare the submissions, write all results, and say what was written and what came of it."""
     echo("comparing the submissions with each other", err=True)
     for path in results.write(out, forms, results.compare(earlier)):
         echo(f"wrote `{path}`")
@@ -199,12 +192,6 @@ def sum_up(progress: Progress, seeds: Sequence[int], roster: Roster, store: Batc
 
     The code is 3 if a grading failed through a fault of the grader, else 1 if a candidate's work
     is missing or could not be read, else 0.
-
-    Args:
-        progress: Progress at the end of the batch.
-        seeds: Seeds of the gradings.
-        roster: The candidates.
-        store: Where results are kept.
     """
     from grader.hiring.batch import find_ungradable
 

@@ -111,11 +111,7 @@ def open_batch(out: Path) -> BatchStore:
 
 
 def _find_candidate(name: str, store: BatchStore) -> str:
-    """Return the key, unique in a batch, of the only candidate with this name or key.
-
-    Raises:
-        GradeError: There is no such candidate, or several have this name.
-    """
+    """Return the key, unique in a batch, of the only candidate with this name or key."""
     names, name = store.names(), composed(name)
     found = [key for key, called in names.items() if name in (key, called)]
     if len(found) == 1:

@@ -14,7 +14,7 @@ from grader.cli.options import html_option, make_console, no_color_option, write
 from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
-from grader.kit.stubs import own_path
+from grader.kit.stubs import relative_to_cwd
 from grader.languages import say
 from grader.practice import interview as interviews
 from grader.practice.handing_in import HandedIn, conclude, hand_in
@@ -75,7 +75,7 @@ def _run(kit: Kit, known: Interview | None) -> int:
     current = known or interviews.read_record(kit.home)
     echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
     for exercise in kit.exercises:
-        echo(f"  {own_path(exercise)}  {say(exercise.title)}")
+        echo(f"  {relative_to_cwd(exercise.file)}  {say(exercise.title)}")
     echo("write them; then, in that folder: `grade interview submit`")
     if not sys.stdout.isatty():
         echo(f"time is up at {current.deadline.astimezone():%H:%M:%S}")

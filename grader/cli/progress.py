@@ -16,7 +16,8 @@ from grader.kit import Kit
 from grader.languages import say
 from grader.languages.columns import pad_to_width
 from grader.outputs.sanitise import clean, show_quoted
-from grader.practice.history import Grading, History, open_history
+from grader.practice.history import History, open_history
+from grader.records import Grading
 from grader.submission import MAX_SOURCE_BYTES, read_bounded
 
 BARS = "▁▂▃▄▅▆▇█"

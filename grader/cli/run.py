@@ -141,7 +141,8 @@ def run(
         options = Options(seed, device, timeout, explain=explain, maps=maps, case=keep)
         for exercise, submission in pairs:
             if again:
-                options = lost[exercise.name].in_place_of_all(options, seed)
+                last_seed, only = lost[exercise.name]
+                options = replace(options, seed=last_seed if seed is None else seed, only=only)
             with live_line(exercise.name) as progress:
                 shown = replace(options, progress=progress)
                 report = grade(submission, exercise, shown, sandbox)

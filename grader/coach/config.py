@@ -10,11 +10,7 @@ SERVER_NAME = "attention-drills"
 
 
 def config_lines(command: Sequence[str]) -> dict[str, list[str]]:
-    """Return three lines by editor: where the configuration goes, its text, and what to do then.
-
-    Args:
-        command: The command that starts the server.
-    """
+    """Return three lines by editor: where the configuration goes, its text, and what to do then."""
     program, *arguments = command
     server = {"command": program, "args": arguments}
     return {

@@ -24,7 +24,7 @@ from grader.coach.results import (
 from grader.coach.rules import DEPTHS, AssistantRules
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
-from grader.kit.stubs import own_path
+from grader.kit.stubs import relative_to_cwd
 from grader.outputs.interview import render_interview, what_to_practise
 from grader.outputs.plain import plain_text
 from grader.practice import handing_in
@@ -42,12 +42,7 @@ NO_INTERVIEW = "no interview is under way; `start_interview` begins one"
 
 
 class InterviewTools:
-    """The tools of a mock interview, during which no other tool helps.
-
-    Args:
-        rules: Rules of the learner's folder.
-        bench: Bench that grades the files handed in.
-    """
+    """The tools of a mock interview, during which no other tool helps."""
 
     def __init__(self, rules: AssistantRules, bench: SharedGrader) -> None:
         self._rules = rules
@@ -110,7 +105,10 @@ class InterviewTools:
 def _under_way(kit: Kit, recorded: str) -> CallToolResult:
     current = interviews.read_record(kit.home)
     left = max((current.deadline - datetime.now(UTC)).total_seconds() / 60, 0.0)
-    drawn = [InterviewExercise(one.name, one.title, str(own_path(one))) for one in kit.exercises]
+    drawn = [
+        InterviewExercise(one.name, one.title, str(relative_to_cwd(one.file)))
+        for one in kit.exercises
+    ]
     found = InterviewStatus(
         *(str(kit.home), drawn, current.minutes),
         *(current.deadline.isoformat(timespec="seconds"), math.ceil(left), recorded),

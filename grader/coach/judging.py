@@ -23,6 +23,7 @@ from grader.coach.results import (
 from grader.coach.rules import AssistantRules
 from grader.errors import GradeError
 from grader.kit import Kit
+from grader.kit.stubs import own_file
 from grader.outputs.plain import plain_text
 from grader.outputs.terminal import render_report
 from grader.practice.history import history_file, open_history
@@ -41,12 +42,7 @@ NEXT_TOOLS = "`explain_check` tells more about a check, `next_hint` asks one mor
 
 
 class GradingTools:
-    """The tools that run a submission.
-
-    Args:
-        rules: Rules of the learner's folder.
-        bench: Bench that runs the submission.
-    """
+    """The tools that run a submission; of all files they read the learner's own alone."""
 
     def __init__(self, rules: AssistantRules, bench: SharedGrader) -> None:
         self._rules = rules
@@ -65,7 +61,7 @@ class GradingTools:
         async with self._bench.lock:
             kit = self._rules.kit_for_help()
             chosen = kit.find(exercise)
-            submission = read_submission(self._rules.file(chosen, kit))
+            submission = read_submission(own_file(chosen, kit))
             depth = self._rules.depth(chosen, kit, explain, submission.source)
             report = await self._bench.grade(chosen, submission, depth, client_progress(ctx))
             self._last[chosen.name] = report
@@ -106,7 +102,7 @@ class GradingTools:
         async with self._bench.lock:
             kit = self._rules.kit_for_help()
             chosen = kit.find(exercise)
-            submission = read_submission(self._rules.file(chosen, kit))
+            submission = read_submission(own_file(chosen, kit))
             told = self._rules.depth(chosen, kit, depth, submission.source)
             last = self._last.get(chosen.name)
             seed = last.seed if last and last.sha256 == submission.sha256 else None

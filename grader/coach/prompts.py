@@ -32,11 +32,7 @@ mine is solved, by `show_solution`, and let me find the differences. """
 
 
 class Prompts:
-    """The prompts for one learner's folder.
-
-    Args:
-        rules: Rules of the folder, by which its exercises are found.
-    """
+    """The prompts for one learner's folder."""
 
     def __init__(self, rules: AssistantRules) -> None:
         self._rules = rules

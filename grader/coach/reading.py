@@ -26,15 +26,15 @@ from grader.coach.rules import LEAST_TELLING_DEPTH, AssistantRules, checked_dept
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
 from grader.diagnosis.words import PART_TITLES
 from grader.kit import Exercise, Kit
-from grader.kit.stubs import is_edited, own_path, shipped_stub
+from grader.kit.stubs import is_edited, relative_to_cwd, shipped_stub
 from grader.outputs.mistakes import describe_mistake, list_mistakes
 from grader.outputs.plain import plain_text
 from grader.outputs.terminal import render_maps
 from grader.practice.agenda import due, due_later, review_lines
 from grader.practice.folder import list_lines, reveal_solution
-from grader.practice.history import Grading, history_file, open_history
+from grader.practice.history import history_file, open_history
 from grader.practice.schedule import Standing, standings
-from grader.records import AttentionMap, Explain
+from grader.records import AttentionMap, Explain, Grading
 
 Name = Annotated[str, Field(description="Name of an exercise, such as exercise3.", max_length=100)]
 MistakeName = Annotated[
@@ -47,11 +47,7 @@ Depth = Annotated[
 
 
 class ReadingTools:
-    """The tools that only read, and those that write a line into the history.
-
-    Args:
-        rules: Rules of the learner's folder.
-    """
+    """The tools that only read, and those that write a line into the history."""
 
     def __init__(self, rules: AssistantRules) -> None:
         self._rules = rules
@@ -77,7 +73,7 @@ class ReadingTools:
         kit = self._rules.kit()
         chosen = kit.find(exercise)
         text = shipped_stub(chosen).decode()
-        entries, file = list(chosen.entry_points), str(own_path(chosen))
+        entries, file = list(chosen.entry_points), str(relative_to_cwd(chosen.file))
         return tool_result(
             ExerciseContract(chosen.name, chosen.title, chosen.level, entries, file, text), text
         )

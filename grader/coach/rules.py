@@ -14,7 +14,6 @@ from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
 from grader.kit.manifest import read_manifest
 from grader.kit.repairs import fix_it_exercises_in
-from grader.kit.stubs import own_file
 from grader.practice.history import open_history
 from grader.practice.interview import FOLDER_PREFIX, read_record
 from grader.records import Explain
@@ -90,14 +89,6 @@ class AssistantRules:
             deepest = min([self.max_depth(kit), *(one.explain for one in held)], key=DEPTHS.index)
         wanted = min(LEAST_TELLING_DEPTH, deepest, key=DEPTHS.index) if asked is None else asked
         return checked_depth(wanted, deepest, f"of a mistake in `{exercise.name}`")
-
-    def file(self, exercise: Exercise, kit: Kit) -> Path:
-        """Return the path of the learner's file, the only file that the tools ever read.
-
-        Raises:
-            GradeError: The file is missing, or a link that leads out of the folder.
-        """
-        return own_file(exercise, kit)
 
     def expect_solved(self, exercise: Exercise, kit: Kit) -> None:
         """Refuse to show our solution until the learner has solved the exercise.

@@ -37,11 +37,7 @@ MAX_ERROR_CHARS = 1000
 def serve(rules: AssistantRules, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
     """Serve one client until it disconnects, then end all processes started for it.
 
-    Args:
-        rules: Rules of the learner's folder.
-        start: Called to start a sandbox, and again if that sandbox is lost.
-        device: Device of the tensors, as in ``Options``.
-        timeout: Limit of one check, in seconds of the submission's processor time.
+    What is not the rules of the learner's folder is as for ``SharedGrader``.
     """
     rules.folder()  # raises at once if there is no kit
 

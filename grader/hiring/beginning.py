@@ -72,14 +72,6 @@ def begin_batch(
 ) -> tuple[int, ...]:
     """Begin a batch in its store, or go on with it as it was begun; return its seeds.
 
-    Args:
-        store: Where results are kept.
-        sent: What the candidates were sent.
-        roster: The candidates.
-        settings: How the processes grade.
-        found: What the processes have found on their machine.
-        submissions: The folder with everything that was handed in.
-
     Raises:
         GradeError: The batch was begun otherwise, or the list names somebody who was never there.
     """

@@ -99,10 +99,7 @@ class Cluster:
         self._client.close()
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, TaskOutcome]]:
-        """Grade tasks, and yield each with its outcome as soon as it is done.
-
-        Args:
-            tasks: The tasks, taken one by one as processes become free.
+        """Grade tasks, taken one by one as processes become free; yield each once it is done.
 
         Raises:
             GraderFault: For ``START_TIMEOUT_S`` there was no node that could grade.

@@ -85,12 +85,7 @@ class ComparedSubmissions:
     def _read_all(
         self, names: Iterable[str], reasons: Mapping[str, str]
     ) -> tuple[dict[str, dict[str, TraitSets]], list[LeftOut]]:
-        """Return the traits of submissions by code and name, and those that are left out.
-
-        Args:
-            names: The names of the submissions.
-            reasons: The reasons to leave a submission out, by its code.
-        """
+        """Return the traits by code and name, and who is left out, for a reason by the code."""
         codes: dict[str, dict[str, TraitSets]] = {}
         left_out: list[LeftOut] = []
         for name in names:

@@ -36,14 +36,7 @@ def compare_submissions(
     names: Mapping[str, str],
     earlier: EarlierSubmissions | None = None,
 ) -> dict[str, Similarity]:
-    """Return, by exercise, how similar the submissions of the candidates in ``names`` are.
-
-    Args:
-        store: The store of the batch.
-        exercises: The exercises of the batch.
-        names: The name of each candidate by key.
-        earlier: What was handed in for each exercise in earlier batches.
-    """
+    """Return, by exercise, how similar the submissions of those are whose keys have a name."""
     found = {}
     for exercise in exercises:
         stub, solution = stub_as_sent(exercise), exercise.solution.read_text(encoding="utf-8")

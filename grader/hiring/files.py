@@ -107,18 +107,13 @@ def _first_entries(folder: Path, room: int) -> list[Path]:
     return list(islice(folder.iterdir(), max(room, 0) + 1))
 
 
-def is_ignored(name: str) -> bool:
-    """Return whether a file or folder of this name is nothing that a candidate wrote."""
-    return name.startswith(".") or name in IGNORED_NAMES
-
-
 def is_passed_over(path: PurePosixPath) -> bool:
     """Return whether a path leads outside, is too deep, or belongs to what nobody wrote."""
     return (
         path.is_absolute()
         or ".." in path.parts
         or len(path.parts) > MAX_PATH_PARTS
-        or any(map(is_ignored, path.parts))
+        or any(name.startswith(".") or name in IGNORED_NAMES for name in path.parts)
     )
 
 

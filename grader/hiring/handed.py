@@ -99,12 +99,8 @@ def _as_handed_file(
 ) -> HandedFile:
     """Return a read file as a ``HandedFile``, which reads a large one again when it is graded.
 
-    So that memory does not fill up, only small files keep their bytes until then.
-
-    Args:
-        place: The index of the file in what ``read`` returns.
-        found: The file as it was read.
-        read: Reads all files of the candidate once more.
+    So that memory does not fill up, only small files keep their bytes until then. ``read`` reads
+    all files of the candidate once more, with this one in the same place.
     """
     if len(found.data) > MAX_KEPT_BYTES:
         return HandedFile(found.name, lambda: read()[place].data, found.problem, found.note)

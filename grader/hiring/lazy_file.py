@@ -18,7 +18,7 @@ class LazyFile:
     def __init__(self, path: PurePosixPath, read: Reader) -> None:
         self.path = path
         self.read = read
-        self.stem = own_stem(path)
+        self.stem = PurePosixPath(own_name(path.name)).stem
 
     @cached_property
     def source(self) -> str | None:
@@ -48,11 +48,6 @@ class LazyFile:
         return self.defined.keys() == sent.keys() and all(
             _is_same_code(self.defined[name], sent[name]) for name in sent
         )
-
-
-def own_stem(path: PurePosixPath) -> str:
-    """Return the name of a file as its author gave it, without its ending."""
-    return PurePosixPath(own_name(path.name)).stem
 
 
 def _definitions(submission: Submission) -> dict[str, ast.AST]:

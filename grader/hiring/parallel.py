@@ -34,7 +34,8 @@ def parallel_map(
     """
     processes = processes or cores()
     context = multiprocessing.get_context("forkserver")
-    with ProcessPoolExecutor(processes, context, _leave_interrupts_to_the_parent) as pool:
+    interrupts = (signal.SIGINT, signal.SIG_IGN)  # are left to the parent
+    with ProcessPoolExecutor(processes, context, signal.signal, interrupts) as pool:
         waiting: deque[tuple[_Item, Future[_Result]]] = deque()
         for item in items:
             waiting.append((item, pool.submit(work, item)))
@@ -43,7 +44,3 @@ def parallel_map(
                 yield first, future.result()
         for first, future in waiting:
             yield first, future.result()
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

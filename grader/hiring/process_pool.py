@@ -92,10 +92,6 @@ class GradingPool:
     A process that dies, for whatever reason, is replaced, and costs its task one try. One that
     gives no outcome within ``max_wall_s`` is replaced too, and its task given up.
 
-    Args:
-        settings: How to grade.
-        size: How many processes.
-
     Attributes:
         capabilities: The capabilities of this machine.
         left_out: Empty, as there is no other machine: see ``Cluster``.
@@ -135,11 +131,7 @@ class GradingPool:
             grader.end()
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, TaskOutcome]]:
-        """Grade tasks, and yield each with its outcome as soon as it is done.
-
-        Args:
-            tasks: The tasks, taken one by one as processes become free.
-        """
+        """Grade tasks, taken one by one as processes become free; yield each once it is done."""
         left = iter(tasks)
         for grader in self._graders:
             self._next(grader, left)

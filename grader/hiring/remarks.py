@@ -46,10 +46,7 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class Remarks:
-    """All remarks of a batch, the oldest first.
-
-    Args:
-        folder: The folder of the batch's results.
+    """All remarks of a batch, the oldest first, in the folder of its results.
 
     Raises:
         GradeError: The file is damaged.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -43,9 +43,6 @@ class BatchResults:
         book: The batch's gradebook.
         known_by: The id by which a course system knows each candidate, by the candidate's key.
         depth: How much the pages of feedback tell.
-
-    Attributes:
-        book: As given.
     """
 
     def __init__(
@@ -97,23 +94,14 @@ class BatchResults:
         if form in GRADEBOOK_RENDERERS:
             table = GRADEBOOK_RENDERERS[form](self.book.title, self._identified())
             return write_parts(path.with_suffix(".csv"), [table])
-        each: dict[str, Callable[[Sequence[GradingResult]], Iterator[tuple[str, str]]]] = {
-            "junit": self._junit,
-            "gradescope": self._gradescope,
-            "exercism": self._exercism,
-        }
         for name, results in self.book.by_candidate():
-            for file, text in each[form](results):
+            for file, text in self._files(form, results):
                 write_parts(path / safe_name(name) / file, [text])
         delete_stale(path, FORM_FILES[form], {safe_name(name) for name in self.book.names.values()})
         return path
 
     def compare(self, earlier: EarlierSubmissions | None = None) -> dict[str, Similarity]:
-        """Return, by exercise, how similar the submissions of the candidates are.
-
-        Args:
-            earlier: What was handed in for each exercise in earlier batches.
-        """
+        """Return, by exercise, how similar the submissions are, to earlier batches' as well."""
         exercises = [self._kit.find(name) for name in self.book.weights]
         return compare_submissions(self._store, exercises, self.book.names, earlier)
 
@@ -216,15 +204,15 @@ class BatchResults:
                 # As text: decoding thousands takes a while.
                 yield escape_invisible(f"{begin[:-1]},{report[1:]}") + "\n"
 
-    def _junit(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
-        yield "junit.xml", render_junit([one.report for one in results])
-
-    def _gradescope(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
-        yield "results.json", render_gradescope(self._to_be_read(results), self.book.weights)
-
-    def _exercism(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
-        for report in self._to_be_read(results):
-            yield f"{report.exercise}/results.json", render_exercism(report)
+    def _files(self, form: str, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
+        """Yield the path and the text of each file of a candidate's folder in one form."""
+        if form == "junit":
+            yield "junit.xml", render_junit([one.report for one in results])
+        elif form == "gradescope":
+            yield "results.json", render_gradescope(self._to_be_read(results), self.book.weights)
+        else:
+            for report in self._to_be_read(results):
+                yield f"{report.exercise}/results.json", render_exercism(report)
 
     def _to_be_read(self, results: Sequence[GradingResult]) -> list[Report]:
         """Return the reports that count, in the form that a candidate may read."""

@@ -76,13 +76,7 @@ def find_similar(
 def _groups(
     compared: ComparedSubmissions, labels: Indices, telling: Collection[int]
 ) -> tuple[SimilarGroup, ...]:
-    """Return the groups of three and more, the largest first.
-
-    Args:
-        compared: The submissions.
-        labels: The label of each code's group.
-        telling: The codes that tell something if several submissions have them.
-    """
+    """Return the groups of three and more, the largest first; of one code only if it is telling."""
     members: dict[int, list[int]] = {}
     for place, label in enumerate(labels.tolist()):
         members.setdefault(label, []).append(place)

@@ -74,10 +74,7 @@ class BatchStore:
 
     @contextmanager
     def locked(self, command: str) -> Iterator[None]:
-        """Lock the folder against other batches for a while.
-
-        Args:
-            command: The command that other batches are told is at work in the folder.
+        """Lock the folder against other batches for a while; they are told that this is at work.
 
         Raises:
             GradeError: Another batch is at work in the folder.
@@ -151,11 +148,7 @@ class BatchStore:
             return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
 
     def results(self, candidate_key: str | None = None) -> Iterator[GradingResult]:
-        """Yield the results in order of candidate, exercise and seed; one at a time in memory.
-
-        Args:
-            candidate_key: The key of the one candidate whose results are wanted; None for all.
-        """
+        """Yield the results of one candidate or all, one by one, by candidate, exercise, seed."""
         columns = "candidate, exercise, seed, file, report, source, note, unread"
         query = RESULTS_QUERY.format(columns)
         with self._reading() as read:

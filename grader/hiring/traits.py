@@ -72,11 +72,6 @@ class SubmissionTraits:
 def read_traits(source: str, contract: Contract, max_tokens: int = sys.maxsize) -> SubmissionTraits:
     """Cut a submission into what can be compared.
 
-    Args:
-        source: The submission's text.
-        contract: What the stub gives.
-        max_tokens: How many tokens are read.
-
     Raises:
         TooLong: The submission has more tokens, or makes more values than are followed.
     """

@@ -17,14 +17,6 @@ from grader.kit.kits import Exercise, Kit
 from grader.kit.stubs import shipped_stub
 
 
-def first_spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
-    """Return why one person should not get all these exercises; empty if nothing speaks against it.
-
-    The reason is the first pair of exercises of which one gives the other away.
-    """
-    return next(spoilers(kit, exercises), "")
-
-
 def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
     """Yield a sentence for each pair of exercises of which one gives the other away."""
     for pair in combinations(exercises, 2):

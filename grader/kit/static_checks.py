@@ -47,12 +47,7 @@ def check_source(
 
 
 def forbidden_use(name: str, line: int) -> SourceProblem:
-    """Return the problem to report where a submission uses a forbidden name.
-
-    Args:
-        name: The forbidden name.
-        line: The number of the line that uses it; 0 if that is not known.
-    """
+    """Return the problem to report where a line, 0 if none is known, uses a forbidden name."""
     return SourceProblem(
         f"uses `{name}`, which this exercise forbids; write that step yourself", line
     )

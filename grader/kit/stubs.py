@@ -26,15 +26,15 @@ def kit_digest(kit: Kit) -> str:
     judged_by = [
         (
             *(e.name, e.entry_points, sorted(e.forbidden), e.operations),
-            *(sorted(e.imports), e.diagnosis, _suite_bytes(e)),
+            *(sorted(e.imports), e.diagnosis, _bytes_of(e.suite)),
         )
         for e in kit.exercises
     ]
     return digest(repr(judged_by).encode())
 
 
-def _suite_bytes(exercise: Exercise) -> bytes:
-    return exercise.suite.read_bytes() if exercise.suite.is_file() else b""
+def _bytes_of(file: Path) -> bytes:
+    return file.read_bytes() if file.is_file() else b""
 
 
 def is_edited(exercise: Exercise) -> bool:
@@ -42,14 +42,6 @@ def is_edited(exercise: Exercise) -> bool:
     if not exercise.file.is_file():
         return False
     return digest(read_bounded(exercise.file, MAX_SOURCE_BYTES)) not in exercise.stub_digests
-
-
-def own_path(exercise: Exercise, file: Path | None = None) -> Path:
-    """Return the path of the learner's file or of another, relative to the working directory.
-
-    A file that does not lie below the working directory keeps its path.
-    """
-    return relative_to_cwd(exercise.file if file is None else file)
 
 
 def relative_to_cwd(path: Path) -> Path:
@@ -61,7 +53,7 @@ def relative_to_cwd(path: Path) -> Path:
 
 
 def own_file(exercise: Exercise, kit: Kit) -> Path:
-    """Return the path of the learner's file, to be graded, in the form of ``own_path``.
+    """Return the path of the learner's file, to be graded, as ``relative_to_cwd`` gives it.
 
     Raises:
         GradeError: The kit has no folder that a learner edits, or the file is missing, or a link
@@ -77,7 +69,7 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
             f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
         )
     expect_within(exercise.file, kit)
-    return own_path(exercise)
+    return relative_to_cwd(exercise.file)
 
 
 def expect_within(path: Path, kit: Kit) -> None:
@@ -119,17 +111,13 @@ def shipped_stub(exercise: Exercise) -> bytes:
     Raises:
         GradeError: The stub is nowhere to be found.
     """
-    for source in chain((_on_disk(exercise),), _in_history(exercise.stub)):
+    for source in chain((_bytes_of(exercise.stub),), _in_history(exercise.stub)):
         if digest(source) == exercise.digest:
             return source
     raise GradeError(
         f"the stub of `{exercise.name}` as shipped is neither in `{exercise.stub}` nor in git's "
         "history; reinstall `attention-drills` and use `grade init FOLDER`"
     )
-
-
-def _on_disk(exercise: Exercise) -> bytes:
-    return exercise.stub.read_bytes() if exercise.stub.is_file() else b""
 
 
 def _in_history(path: Path) -> Iterator[bytes]:
@@ -200,11 +188,7 @@ def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bo
 
 
 def _move_aside(file: Path, kit: Kit) -> Path:
-    """Move a learner's file aside, and return its new path.
-
-    Raises:
-        OSError: The file cannot be moved.
-    """
+    """Move a learner's file aside, and return its new path."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
     kept = kit.home / REPLACED / f"{file.stem}-{stamp}{file.suffix}"
     kept.parent.mkdir(parents=True, exist_ok=True)

@@ -60,17 +60,13 @@ class TorchNames:
 
     def _follow(self, nodes: Sequence[ast.AST]) -> None:
         """Record variables that are assigned a name of torch, if they are bound only once."""
-        given = [n for n in nodes if isinstance(n, ast.Assign) and _is_plain(n)]
+        given = [n for n in nodes if isinstance(n, ast.Assign)]
         times = Counter(_bound(nodes))
         for node in sorted(given, key=lambda one: one.lineno):
-            (target,) = node.targets
-            assert isinstance(target, ast.Name)
-            if times[target.id] == 1 and self._roots.get(id(node.value)) in self._aliases:
-                self._aliases[target.id] = self.of(node.value) or ""
-
-
-def _is_plain(node: ast.Assign) -> bool:
-    return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+            match node.targets:
+                case [ast.Name(name)] if times[name] == 1:
+                    if self._roots.get(id(node.value)) in self._aliases:
+                        self._aliases[name] = self.of(node.value) or ""
 
 
 def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:

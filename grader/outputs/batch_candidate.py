@@ -98,14 +98,7 @@ class ShownExercise:
 
 
 def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: CandidateEntry) -> str:
-    """Return the page of one candidate, for the hiring team.
-
-    Args:
-        title: The title of the take-home.
-        exercises: The names of the exercises, in the order of the scores.
-        home: The kit's folder.
-        entry: The candidate, with scores and reports.
-    """
+    """Return the page of one candidate, for the hiring team; ``home`` is the kit's folder."""
     kit: Kit = cached_kit(home)
     counting = sorted(entry.counting, key=lambda pair: exercises.index(pair[0].exercise))
     scores = points_by_idea([report for report, _ in counting], kit.ideas)

@@ -168,11 +168,11 @@ def _fresh(check: CheckResult) -> CheckCount:
 
 @dataclass(frozen=True)
 class MistakeCount:
-    """A mistake and the number of candidates who made it.
+    """A mistake, and how often it was made.
 
     Attributes:
         says: The mistake as a clause; empty where nothing explains it any more.
-        times: The number of candidates in whose files it was found.
+        times: The number of candidates in whose files it was found; or of a learner's gradings.
         exercises: The exercises in which it was found.
     """
 

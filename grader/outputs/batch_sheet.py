@@ -6,17 +6,17 @@ import ast
 import difflib
 import hashlib
 import random
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.toml_files import read_toml
 from grader.outputs.batch_ideas import DEFAULT_IDEA, IdeaScore, idea_of
 from grader.records import CheckResult, Report
 from grader.submission import SourceProblem, Submission, parse
@@ -93,13 +93,7 @@ def read_questions(path: Path) -> tuple[Question, ...]:
     Raises:
         GradeError: The file is damaged.
     """
-    if not path.is_file():
-        return ()
-    try:
-        text = path.read_text(encoding="utf-8")
-        return tuple(msgspec.convert(tomllib.loads(text), _QuestionsFile).question)
-    except (ValueError, RecursionError) as error:
-        raise GradeError(f"`{path}` is damaged: {error}") from None
+    return tuple(read_toml(path, _QuestionsFile).question) if path.is_file() else ()
 
 
 def draw_sheet(
@@ -191,7 +185,9 @@ def _plant_mistake(
         for report in reports
         for mistake in _mistakes(kit.find(report.exercise))
     ]
-    named = [(e, m) for r, e, m in every if m.name.replace(" ", "-") in _diagnosed(r)]
+    named = [
+        (e, m) for r, e, m in every if m.name.replace(" ", "-") in chain.from_iterable(r.diagnosis)
+    ]
     alike = [
         (e, m) for r, e, m in every if m.loses in {one.check.name for one in _first_failure(r)}
     ]
@@ -208,11 +204,6 @@ def _plant_mistake(
                     exercise.name, mistake.name, is_own_mistake, _diff(right, wrong), wrong
                 )
     return None
-
-
-def _diagnosed(report: Report) -> set[str]:
-    """Return the names of the mistakes that reproduce what a file computes."""
-    return {name for names in report.diagnosis for name in names}
 
 
 @cache

@@ -46,14 +46,7 @@ TOTALS = {  # the sum whose gradients are taken, by ``Backward.way``; other ways
 
 
 def case_script(case: Case, exercise: str, file: Path, seed: int) -> str:
-    """Return the script that repeats a failed comparison.
-
-    Args:
-        case: The comparison, and the steps that led to it.
-        exercise: The exercise's name.
-        file: The learner's file.
-        seed: The seed of the grading.
-    """
+    """Return the script that repeats a failed comparison, with the steps that led to it."""
     body = "\n".join(_Writer(case).lines())
     names = "".join(f'{name} = float("{name}")\n' for name in ("inf", "nan") if name in body)
     used = [

@@ -5,12 +5,10 @@ Sources: Canvas, "How do I import grades in the Gradebook?"; Moodle, "Grade impo
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from grader.outputs.gradebook import spreadsheet_safe
+from grader.outputs.gradebook import csv_text, percent, spreadsheet_safe
 from grader.records import GradebookRow
 
 NO_ID = "no id is known"
@@ -42,8 +40,8 @@ def render_canvas(title: str, rows: Iterable[IdentifiedRow]) -> str:
             if known_by or number
             else ["", NO_ID, ""]
         )
-        table.append([spreadsheet_safe(row.candidate), *who, "", _percent(row)])
-    return _csv_text(table)
+        table.append([spreadsheet_safe(row.candidate), *who, "", percent(row)])
+    return csv_text(table)
 
 
 def render_moodle(title: str, rows: Iterable[IdentifiedRow]) -> str:
@@ -54,15 +52,5 @@ def render_moodle(title: str, rows: Iterable[IdentifiedRow]) -> str:
         number, address = ("", known_by) if "@" in known_by else (known_by or NO_ID, "")
         said = ", ".join(score.status for score in row.scores)
         who = [spreadsheet_safe(row.candidate), spreadsheet_safe(number), spreadsheet_safe(address)]
-        table.append([*who, _percent(row), said])
-    return _csv_text(table)
-
-
-def _percent(row: GradebookRow) -> str:
-    return "" if row.total is None else f"{100 * row.total:.2f}"
-
-
-def _csv_text(table: Sequence[Sequence[str]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\r\n").writerows(table)
-    return buffer.getvalue()
+        table.append([*who, percent(row), said])
+    return csv_text(table)

@@ -24,22 +24,21 @@ def render_gradebook(exercises: Sequence[str], rows: Iterable[GradebookRow]) -> 
     An exercise has points, status and a note. Points and totals that are not known yet are empty.
     The last columns have the mistakes found, the team's decision and its remarks.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
     columns = [f"{name} {what}" for name in exercises for what in EXERCISE_COLUMNS]
-    writer.writerow(["candidate", "total percent", *columns, "diagnosis", "decision", "remarks"])
+    table: list[list[object]] = [
+        ["candidate", "total percent", *columns, "diagnosis", "decision", "remarks"]
+    ]
     for row in rows:
-        total = "" if row.total is None else f"{100 * row.total:.2f}"
-        cells: list[object] = [spreadsheet_safe(row.candidate), total]
+        cells: list[object] = [spreadsheet_safe(row.candidate), percent(row)]
         for score in row.scores:
             points = (score.earned, score.possible) if score.status.scored else ("", "")
             cells += [*points, score.status, spreadsheet_safe(score.note)]
         found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
         said = spreadsheet_safe("\n".join(row.remarks))
-        writer.writerow(
+        table.append(
             [*cells, spreadsheet_safe(" ".join(found)), spreadsheet_safe(row.decision), said]
         )
-    return buffer.getvalue()
+    return csv_text(table)
 
 
 def render_mail_merge(sent: Iterable[tuple[GradebookRow, str, Path]]) -> str:
@@ -48,13 +47,22 @@ def render_mail_merge(sent: Iterable[tuple[GradebookRow, str, Path]]) -> str:
     Args:
         sent: For each page the candidate's row, the id in the list of names, and the page's path.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(["candidate", "id", "page", "total percent", "decision"])
+    table = [["candidate", "id", "page", "total percent", "decision"]]
     for row, known_by, page in sent:
-        total = "" if row.total is None else f"{100 * row.total:.2f}"
-        cells = (row.candidate, known_by, str(page.absolute()), total, row.decision)
-        writer.writerow(map(spreadsheet_safe, cells))
+        cells = (row.candidate, known_by, str(page.absolute()), percent(row), row.decision)
+        table.append([spreadsheet_safe(cell) for cell in cells])
+    return csv_text(table)
+
+
+def percent(row: GradebookRow) -> str:
+    """Return a candidate's total in percent; empty where it is not known yet."""
+    return "" if row.total is None else f"{100 * row.total:.2f}"
+
+
+def csv_text(table: Iterable[Iterable[object]]) -> str:
+    """Return a table as a CSV file."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerows(table)
     return buffer.getvalue()
 
 

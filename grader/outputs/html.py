@@ -14,10 +14,6 @@ def report_fragment(report: Report, source: str) -> str:
     """Return a report as HTML to be shown inside another page, such as a notebook.
 
     The report's anchors begin with a random word, so that several reports fit on one page.
-
-    Args:
-        report: The report to show.
-        source: The submission's text.
     """
     return render("fragment.html", shown=ShownReport(report, source, f"g{secrets.token_hex(4)}"))
 

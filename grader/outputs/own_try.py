@@ -21,12 +21,7 @@ DECIMALS = 4
 
 
 def render_own_try(tried: OwnTry, seed: int) -> Iterator[Renderable]:
-    """Yield the call, its inputs, its outputs beside the right ones, and the attention maps.
-
-    Args:
-        tried: The call and its results.
-        seed: The seed from which the weights were drawn.
-    """
+    """Yield the call, its inputs, its outputs beside the right ones, and the attention maps."""
     yield Text(say(f"  {tried.made}, in evaluation; seed {seed} draws the weights"))
     for name, value in tried.given.items():
         yield from _numbers(name, value)

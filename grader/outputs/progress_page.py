@@ -6,52 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
+from grader.outputs.batch_counts import MistakeCount
 from grader.outputs.jinja import render
+from grader.records import Grading
 
 MAX_MISTAKES_LISTED = 100  # the most frequent ones
 MAX_LISTED_SCORES = 40  # in the text version of a plot
 
 
-class PastGrading(Protocol):
-    """A past grading, such as a record of the learner's history."""
-
-    @property
-    def exercise(self) -> str:
-        """The exercise's name."""
-
-    @property
-    def started(self) -> str:
-        """When the grading began, in ISO 8601, UTC."""
-
-    @property
-    def earned(self) -> int:
-        """Points earned."""
-
-    @property
-    def possible(self) -> int:
-        """Points that could be earned."""
-
-    @property
-    def solved(self) -> bool:
-        """Whether all points that could be earned were earned."""
-
-    @property
-    def hints(self) -> int:
-        """How many hints had been shown before the grading."""
-
-    @property
-    def mistakes(self) -> Sequence[str]:
-        """The mistakes that reproduce what the submission computed."""
-
-
 def progress_page(
     kit_title: str,
     exercises: Sequence[tuple[str, str]],
-    gradings: Sequence[PastGrading],
+    gradings: Sequence[Grading],
     solved: Set[str],
     due: Mapping[str, datetime],
 ) -> str:
@@ -98,17 +67,12 @@ def progress_page(
 class ShownTry:
     """One grading as the templates need it."""
 
-    grading: PastGrading
+    grading: Grading
 
     @property
     def score(self) -> str:
         """The points earned and the points possible, as text."""
         return f"{self.grading.earned} / {self.grading.possible}"
-
-    @property
-    def share(self) -> float:
-        """The share of the possible points that was earned, from 0 to 1."""
-        return min(max(self.grading.earned / max(self.grading.possible, 1), 0.0), 1.0)
 
     @property
     def day(self) -> str:
@@ -159,34 +123,18 @@ class ShownStanding:
     @property
     def best(self) -> str:
         """The best score."""
-        return max(self.tries, key=lambda one: one.share).score
+        return max(self.tries, key=lambda one: one.grading.share).score
 
     @property
     def read_out(self) -> str:
         """The plot of scores as a sentence."""
         last = self.tries[-MAX_LISTED_SCORES:]
         which = f"the last {MAX_LISTED_SCORES}" if len(last) < len(self.tries) else "all"
-        scores = ", ".join(f"{one.share:.0%}" for one in last)
+        scores = ", ".join(f"{one.grading.share:.0%}" for one in last)
         return say(f"scores of {which} tries, the oldest first: {scores}")
 
 
-@dataclass(frozen=True)
-class MistakeMet:
-    """A mistake that the learner made.
-
-    Attributes:
-        says: The mistake as a clause; empty where the catalogue no longer has it.
-        times: The number of gradings in which it was found.
-        exercises: The exercises in which it was found.
-    """
-
-    name: str
-    says: str
-    times: int
-    exercises: tuple[str, ...]
-
-
-def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
+def mistakes_met(gradings: Iterable[Grading]) -> list[MistakeCount]:
     """Return the mistakes that the learner made, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
@@ -195,7 +143,7 @@ def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
             times[name] += 1
             where.setdefault(name, {})[one.exercise] = None
     return [
-        MistakeMet(
+        MistakeCount(
             name, catalogue()[name].says if name in catalogue() else "", count, tuple(where[name])
         )
         for name, count in times.most_common(MAX_MISTAKES_LISTED)

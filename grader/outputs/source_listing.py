@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 # Pygments has no types.
@@ -119,19 +119,13 @@ def _label(number: int, cells: Sequence[int]) -> str:
 def _coloured(lines: list[str]) -> list[list[tuple[str, str]]]:
     """Cut each line into coloured pieces by Pygments, which accepts source that does not parse."""
     found: list[list[tuple[str, str]]] = [[]]
-    for kind, text in _tokens(lines):
-        first, *rest = text.split("\n")
-        for place, part in enumerate((first, *rest)):
+    for token, text in PythonLexer(stripnl=False).get_tokens("\n".join(lines)):
+        for place, part in enumerate(text.split("\n")):
             if place:
                 found.append([])
             if part:
-                found[-1].append((kind, part))
+                found[-1].append((_kind(token), part))
     return found[: len(lines)]
-
-
-def _tokens(lines: list[str]) -> Iterator[tuple[str, str]]:
-    for token, text in PythonLexer(stripnl=False).get_tokens("\n".join(lines)):
-        yield _kind(token), text
 
 
 @functools.cache

@@ -106,7 +106,13 @@ class BackgroundGrader:
         self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
     ) -> Report | GradeError | None:
         try:
-            return self._try_to_grade(exercise, submission, maps, explain)
+            from grader.grading import grade
+
+            self._sandbox = self._sandbox or self._start()
+            options = replace(self._options(), maps=maps, explain=explain)
+            if options.seed is None:
+                options = replace(options, seed=self._next_seeds.pop(exercise.name, None))
+            return grade(submission, exercise, options, self._sandbox)
         except KeyboardInterrupt:
             return None
         except GraderFault as fault:
@@ -117,17 +123,6 @@ class BackgroundGrader:
         except Exception as error:
             self._drop_sandbox()
             return GraderFault(f"a fault of the grader: {type(error).__name__}: {error}")
-
-    def _try_to_grade(
-        self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
-    ) -> Report:
-        from grader.grading import grade
-
-        self._sandbox = self._sandbox or self._start()
-        options = replace(self._options(), maps=maps, explain=explain)
-        if options.seed is None:
-            options = replace(options, seed=self._next_seeds.pop(exercise.name, None))
-        return grade(submission, exercise, options, self._sandbox)
 
     def _foresee(self, exercise: Exercise) -> None:
         """Draw the seed of an exercise's next grading, and compute its right answers ahead.

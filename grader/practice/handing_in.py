@@ -9,10 +9,10 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.kit.stubs import expect_within, own_path
+from grader.kit.stubs import expect_within, relative_to_cwd
 from grader.practice import interview as interviews
 from grader.practice.history import open_history
-from grader.practice.interview import Interview, TimeSpent
+from grader.practice.interview import Interview
 from grader.records import Report
 from grader.submission import Submission, read_submission
 
@@ -24,25 +24,17 @@ class HandedIn:
     Attributes:
         interview: The record of the interview.
         at: When it was handed in.
-        spent: The time that each exercise took.
+        minutes: The minutes that each exercise took; None where that is not known.
+        late: How many minutes after the deadline each exercise was last saved; 0 if in time.
         submissions: Each exercise with its file; a file that cannot be read is a submission with
             a problem, which earns nothing.
     """
 
     interview: Interview
     at: datetime
-    spent: dict[str, TimeSpent]
+    minutes: dict[str, float | None]
+    late: dict[str, float]
     submissions: list[tuple[Exercise, Submission]]
-
-    @property
-    def minutes(self) -> dict[str, float | None]:
-        """The minutes that each exercise took; None where that is not known."""
-        return {name: one.minutes for name, one in self.spent.items()}
-
-    @property
-    def late(self) -> dict[str, float]:
-        """How many minutes after the deadline each exercise was last saved; 0 if in time."""
-        return {name: one.late for name, one in self.spent.items()}
 
 
 def hand_in(kit: Kit) -> HandedIn:
@@ -52,9 +44,9 @@ def hand_in(kit: Kit) -> HandedIn:
         GradeError: There is no interview, or its record is damaged.
     """
     current = interviews.read_record(kit.home)
-    at, taken = datetime.now(UTC), interviews.time_spent(kit, current)
-    files = [(exercise, _handed(own_path(exercise), kit)) for exercise in kit.exercises]
-    return HandedIn(current, at, taken, files)
+    at, (minutes, late) = datetime.now(UTC), interviews.time_spent(kit, current)
+    files = [(exercise, _handed(relative_to_cwd(exercise.file), kit)) for exercise in kit.exercises]
+    return HandedIn(current, at, minutes, late, files)
 
 
 def _handed(path: Path, kit: Kit) -> Submission:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import click
 import msgspec
@@ -17,13 +17,11 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.stubs import digest
 from grader.practice.store import database_error, open_database
-from grader.records import Report, Verdict
+from grader.records import Grading, Report, Verdict
+from grader.records.gradings import MAX_NAME_CHARS
 
 MAX_ROWS = 50_000  # of a table that are read, the last ones; a stranger's file may have any number
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 MAX_FOUND_CHARS = 20_000  # the verdicts, or the mistakes, of a grading; ours have up to 4,000
-MAX_NAME_CHARS = 100  # of an exercise, a check, a mistake
-Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
 IS_NAMED = f"length(CAST(exercise AS BLOB)) <= {4 * MAX_NAME_CHARS}"  # a text ends at a NUL
 # Verdicts of checks whose points are lost.
 LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
@@ -35,45 +33,6 @@ class Event(StrEnum):
     RESET = "reset"  # starts an exercise anew
     REVEALED = "revealed"  # reads our solution
     SAVED = "saved"  # saves a file in an interview
-
-
-class Grading(msgspec.Struct, frozen=True):
-    """One past grading.
-
-    Attributes:
-        started: When the grading began: ISO 8601, UTC.
-        seconds: How long the grading took.
-        hints: How many hints had been shown before.
-        written: Whether any check found something written.
-        mistakes: The first set of mistakes that reproduced what was wrong. Further sets explain the
-            same numbers, so counting them too would count one mistake twice.
-        digest: The digest of the source, as in a manifest.
-    """
-
-    exercise: Name
-    started: Name
-    seconds: float
-    earned: Count
-    possible: Count
-    solved: bool
-    hints: Count
-    written: bool
-    mistakes: Annotated[list[Name], msgspec.Meta(max_length=10)]
-    digest: str
-
-    def __post_init__(self) -> None:
-        """Check what arithmetic relies on.
-
-        Raises:
-            ValueError: More points were earned than could be.
-        """
-        if self.earned > self.possible:
-            raise ValueError(f"{self.earned} of {self.possible} points")
-
-    @property
-    def share(self) -> float:
-        """The points earned, as a share of the possible ones."""
-        return self.earned / max(self.possible, 1)
 
 
 class History:

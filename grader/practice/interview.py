@@ -6,7 +6,6 @@ import random
 import secrets
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit, installed_kit
-from grader.kit.spoilers import first_spoiler, has_twins
+from grader.kit.spoilers import has_twins, spoilers
 from grader.kit.stubs import real_path
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
@@ -51,20 +50,6 @@ class Interview(msgspec.Struct, frozen=True):
     def deadline(self) -> datetime:
         """When the time is up."""
         return self.started + timedelta(minutes=self.minutes)
-
-
-@dataclass(frozen=True)
-class TimeSpent:
-    """The time that an exercise took, as far as it is known.
-
-    Attributes:
-        minutes: Sum, over each save of this exercise, of the minutes since the save before it, of
-            whatever exercise; None if this one was never saved.
-        late: Minutes after the deadline at which the exercise was last saved; 0 if in time.
-    """
-
-    minutes: float | None
-    late: float
 
 
 def draw_exercises(
@@ -122,12 +107,8 @@ def choose_exercises(
 ) -> tuple[list[str], int, bool]:
     """Draw exercises that were not solved in the last seven days, or any if those are too few.
 
-    Args:
-        here: The kit whose history says what was solved.
-        kit: The kit to draw from.
-        count: How many exercises to draw.
-        level: Level of all exercises; None for any.
-        seed: Seed of the draw; None for a fresh one.
+    ``here`` has the history of what was solved; the rest is as for ``draw_exercises``, but a seed
+    of None is a fresh one.
 
     Returns:
         The names, the seed, and whether enough exercises were not solved lately.
@@ -162,7 +143,7 @@ def _draw_once(
         for heap in heaps:
             while heap and len(drawn) < count:
                 candidate = heap.pop()
-                if not (has_twins([*drawn, candidate]) or first_spoiler(kit, [*drawn, candidate])):
+                if not (has_twins([*drawn, candidate]) or any(spoilers(kit, [*drawn, candidate]))):
                     drawn.append(candidate)
                     break
     return drawn
@@ -231,18 +212,24 @@ def note_save(kit: Kit, path: Path) -> None:
                 history.record_event(exercise.name, Event.SAVED)
 
 
-def time_spent(kit: Kit, interview: Interview) -> dict[str, TimeSpent]:
-    """Return the time that each exercise took, from recorded saves and the files' own times."""
+def time_spent(kit: Kit, interview: Interview) -> tuple[dict[str, float | None], dict[str, float]]:
+    """Return the time that each exercise took, from recorded saves and the files' own times.
+
+    Returns:
+        By exercise, the sum over each of its saves of the minutes since the save before, of
+        whatever exercise, None if it was never saved; then how many minutes after the deadline it
+        was last saved, 0 if in time.
+    """
     with open_history(kit) as history:
         saves = [(at, name) for name, kind, at in history.events() if kind is Event.SAVED]
     last = {exercise.name: _last_saved(exercise, interview) for exercise in kit.exercises}
     saves += [(at, name) for name, at in last.items() if at is not None]
     taken = _minutes_taken(sorted(saves), interview.started)
-    found = {}
-    for name, at in last.items():
-        late = (at - interview.deadline).total_seconds() / 60 if at else 0.0
-        found[name] = TimeSpent(taken.get(name), max(late, 0.0))
-    return found
+    late = {
+        name: max((at - interview.deadline).total_seconds() / 60 if at else 0.0, 0.0)
+        for name, at in last.items()
+    }
+    return {name: taken.get(name) for name in last}, late
 
 
 def _last_saved(exercise: Exercise, interview: Interview) -> datetime | None:

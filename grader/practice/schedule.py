@@ -13,7 +13,8 @@ from functools import cache
 from fsrs import Card, Rating, Scheduler
 
 from grader.kit import Kit
-from grader.practice.history import Event, Grading, History
+from grader.practice.history import Event, History
+from grader.records import Grading
 
 GIVEN_UP_AFTER = timedelta(hours=12)  # after so long without a grading, a sitting is a failed try
 MAX_EASY_TIME = timedelta(minutes=6)  # solved from the stub within this, it was known by heart
@@ -70,15 +71,9 @@ class Standing:
 
 
 def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
-    """Return, by name, how a learner stands at a time with each exercise of a kit ever tried.
+    """Return, by name, how a learner stands at a time, in UTC, with each exercise ever tried.
 
-    A standing tells when the exercise was solved, when it is due, and how well it is remembered.
     Grading an unchanged stub is no try.
-
-    Args:
-        kit: The kit that has the exercises.
-        history: The learner's history.
-        now: The time, in UTC.
     """
     gradings, events = history.gradings(), history.events()
     found = {}

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
-from grader.kit.stubs import expect_within, is_edited, own_path, real_path
+from grader.kit.stubs import expect_within, is_edited, real_path, relative_to_cwd
 from grader.languages import say
 from grader.outputs.phrases import describe_progress
 from grader.outputs.screen import Screen
@@ -114,7 +114,7 @@ class Watch:
         file = self._file.get(exercise.name, exercise.file)
         try:
             expect_within(file, self._kit)
-            submission = read_submission(own_path(exercise, file))
+            submission = read_submission(relative_to_cwd(file))
         except GradeError as error:
             self._turn_to(exercise)
             self._news = str(error)
@@ -285,7 +285,7 @@ class Watch:
             total=len(self._kit.exercises),
             name=exercise.name,
             about=exercise.title,
-            file=str(own_path(exercise, self._file.get(exercise.name))),
+            file=str(relative_to_cwd(self._file.get(exercise.name, exercise.file))),
             news=self._news,
             under_way=self._progress,
             so_far=self._so_far,

@@ -1,5 +1,6 @@
 """Records that outputs show: of one grading, of a batch's scores, of similar submissions in it."""
 
+from grader.records.gradings import Grading
 from grader.records.own_try import OwnTry
 from grader.records.report import (
     AttentionMap,
@@ -34,6 +35,7 @@ __all__ = [
     "FeedbackDepth",
     "Frame",
     "GradebookRow",
+    "Grading",
     "LeftOut",
     "OwnTry",
     "Report",

@@ -17,8 +17,7 @@ from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
 from grader.outputs.html import report_fragment, report_page
 from grader.outputs.progress_page import progress_page
-from grader.practice.history import Grading
-from grader.records import AttentionMap, CheckResult, Fault, Frame, Report, Verdict
+from grader.records import AttentionMap, CheckResult, Fault, Frame, Grading, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 

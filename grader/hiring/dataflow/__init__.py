@@ -6,8 +6,9 @@ statement or in five, in a function of its own or where it is called, in a loop 
 under this name or that, in this order or another. What nothing depends on is not there at all.
 """
 
+from grader.hiring.dataflow.expressions import TooMuch
 from grader.hiring.dataflow.parsing import Contract, contract_of, parse_most
-from grader.hiring.dataflow.reading import Operation, TooMuch, operations_in, read_operations
+from grader.hiring.dataflow.reading import Operation, operations_in, read_operations
 
 __all__ = [
     "Contract",

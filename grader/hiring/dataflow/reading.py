@@ -23,8 +23,6 @@ MAX_CALLS = 8  # of functions within one another that are followed
 MAX_DECORATORS = 10  # that are looked at
 DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
 
-__all__ = ["Operation", "TooMuch", "operations_in", "read_operations"]
-
 
 class Operation(NamedTuple):
     """One operation of a submission, described without any name of its author's.

@@ -186,7 +186,7 @@ def test_list_of_commands_says_how_the_help_of_each_begins(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert command.name == name
-    assert COMMANDS[name].says == first_sentence(command)
+    assert COMMANDS[name][1] == first_sentence(command)
 
 
 def test_page_of_commands_says_what_their_help_says() -> None:

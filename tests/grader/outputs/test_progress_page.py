@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.outputs.progress_page import progress_page
-from grader.practice.history import Grading
+from grader.records import Grading
 from tests.support.reading import assert_self_contained, text_of
 from tests.support.samples import progress_sample
 

@@ -16,7 +16,12 @@ from grader.suite.harness import Harness
 from grader.suite.readable import Drawn
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, EVALUATION, FILLED_ANEW
+from grader.suite.situations.levels import (
+    AFTER_ANOTHER_INPUT,
+    EVALUATION,
+    FILLED_ANEW,
+    NO_GRADIENTS,
+)
 from grader.suite.situations.situation import Situation
 from grader.suite.situations.sizes import (
     ABOVE_8_H_RANGE,
@@ -192,6 +197,9 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         D = 128 if 64 < D < WIDE_FEATURES and T < MEDIUM_T and draw.integer(0, 1) else D
         wide = draw.integer(20, 110) if T < MEDIUM_T and not draw.integer(0, 2) else 0
         wide = draw.integer(129, 255) if D > 1024 else wide
+        # Where it takes no memory, x is as wide as what it becomes, which may then be held in x.
+        is_held = row["width"] == "small" and row["gradients"] in NO_GRADIENTS
+        wide = D if is_held or row["width"] in ("as T", "64") else wide
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the value vectors have to be independent
         longest = LONG_DROPPING_T[row["dtype"]]

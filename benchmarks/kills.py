@@ -43,7 +43,7 @@ PAGE_HEAD = """# What chance decides
 
 Made by `python -m benchmarks.kills FILE --seeds {seeds} --chance`: the known mistakes and the wrong
 answers of the tests that do not lose the same checks at each of these seeds, {count} of {every}. Of
-these, {accepted} lose nothing at some of them. All others lose the same.
+these, {accepted} lose nothing at some of them. All others lose the same.{fewer}
 
 What fails in few situations is wrong under rare conditions. Each seed draws what else meets there,
 so that it shows in one situation more, or is told to another check. What fails in many is wrong
@@ -135,9 +135,11 @@ def chance_page(results: Sequence[Killed]) -> str:
             cells = (exercise, answer, str(few) if few == many else f"{few}–{many}")
             names = ", ".join(name.removeprefix("test_") for name in sorted(differ))
             rows.append(f"| {' | '.join(cells)} | {names} |\n")
-    seeds = " ".join(map(str, sorted({one.seed for one in results})))
-    head = PAGE_HEAD.format(seeds=seeds, count=len(rows), every=len(found), accepted=accepted)
-    return head + "".join(rows)
+    seeds = sorted({one.seed for one in results})
+    short = sorted({exercise for (exercise, _), runs in found.items() if len(runs) < len(seeds)})
+    fewer = f" Not at all of these seeds yet: {', '.join(short)}." if short else ""
+    every = {"count": len(rows), "every": len(found), "accepted": accepted, "fewer": fewer}
+    return PAGE_HEAD.format(seeds=" ".join(map(str, seeds)), **every) + "".join(rows)
 
 
 def answers_of_chance(text: str) -> set[tuple[str, str]]:

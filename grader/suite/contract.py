@@ -99,7 +99,9 @@ class Contract:
         derived: Returns sizes with those added that follow from the others in a call: how many
             tokens a cache holds afterwards, say.
         unbatched: Whether a single sequence without a batch dimension is accepted as well.
-        variants: The same contract with other arguments, by a name that describes these.
+        variants: The same contract with other arguments, by a name that describes these. What is
+            tried at every seed, beside the drawn situations, has the first: it has to be a usual
+            one, as a window of one token, say, hides nearly everything.
         tried: Whether the claims have to hold in every situation.
         inner: Contract of a part inside this one that the submission defines as well.
         parts: Contracts of further such parts.

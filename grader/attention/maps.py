@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from grader.records import AttentionMap
 from grader.suite.calls import PlannedCall
@@ -50,8 +51,15 @@ def _unmixing(call: PlannedCall) -> tuple[Tensor | float, Tensor]:
 
 
 def _right_inverse(vectors: Tensor) -> Tensor:
-    """Return the right inverse of (…, T, C), or the pseudoinverse where rows are dependent."""
+    """Return the right inverse of (…, T, C), or the pseudoinverse where rows are dependent.
+
+    Rows at the beginning that are zero everywhere get zeros: they mix nothing into an output.
+    """
     found: Tensor
+    stands = vectors.any(-1).flatten(0, -2).any(0)
+    first = int(stands.int().argmax())
+    if first > 0:
+        return pad(_right_inverse(vectors[..., first:, :]), (first, 0))
     if vectors.size(-2) <= vectors.size(-1):
         q, r = torch.linalg.qr(vectors.mT)
         left = r.diagonal(dim1=-2, dim2=-1).abs()

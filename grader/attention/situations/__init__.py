@@ -1,15 +1,15 @@
 """The situations of attention, which vary more than those of other contracts."""
 
 from grader.attention.situations.extremes import with_extremes
-from grader.attention.situations.factors import (
+from grader.attention.situations.filling import fill
+from grader.attention.situations.masks import (
     MASK_DTYPE,
     MASK_GIVEN,
     MASK_PATTERN,
     MASK_SHAPE,
     MASK_VALUES,
-    model_of,
 )
-from grader.attention.situations.filling import fill
+from grader.attention.situations.modelling import model_of
 from grader.attention.situations.trying import AttentionSituationRun
 from grader.suite.situations.judging import FurtherClaims
 from grader.suite.situations.outcomes import SituationLike

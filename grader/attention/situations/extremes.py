@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from grader.attention.situations.factors import (
-    DROPPING,
+from grader.attention.situations.dropout import DROPPING
+from grader.attention.situations.masks import (
     MASK_DTYPE,
     MASK_FACTORS,
     MASK_PATTERN,

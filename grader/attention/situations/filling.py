@@ -8,44 +8,44 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from grader.attention.situations.factors import DROPPING, MASK_PATTERN
+from grader.attention.situations.dropout import (
+    DROPPING,
+    EXACT_RATES,
+    EXACT_WIDTH,
+    LONG_DROPPING_T,
+    MIN_EXTRA_FEATURES,
+    draw_rate,
+)
 from grader.attention.situations.keeping import tells_what_is_kept
-from grader.attention.situations.masks import draw_mask, queries_that_see
+from grader.attention.situations.masks import MASK_PATTERN, draw_mask, queries_that_see
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn
-from grader.suite.situations import filling
+from grader.suite.situations.arguments import variant_of
+from grader.suite.situations.dtype import in_dtype
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import (
+from grader.suite.situations.gradients import NO_GRADIENTS, draw_frozen, draw_grad_outputs
+from grader.suite.situations.history import (
     AFTER_ANOTHER_INPUT,
-    EVALUATION,
     FILLED_ANEW,
-    NO_GRADIENTS,
+    HISTORY,
+    draw_other_weights,
 )
+from grader.suite.situations.lengths import SHORT_T, draw_batch, draw_length, draw_own_letters
 from grader.suite.situations.situation import Situation
-from grader.suite.situations.sizes import (
+from grader.suite.situations.tokens import draw_x_like, with_other_numbers
+from grader.suite.situations.weights import draw_weights
+from grader.suite.situations.widths import (
     ABOVE_8_H_RANGE,
     MEDIUM_T,
     SEVERAL_H,
-    SHORT_T,
     WIDE_FEATURES,
-    draw_batch,
     draw_groups,
-    draw_length,
-    draw_own_letters,
     draw_width,
     largest_H,
 )
 from grader.suite.sizes import Sizes
 
-MIN_EXTRA_FEATURES = 12  # beyond the number of positions, where weights are dropped
-# Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
-EXACT_WIDTH = 64
-EXACT_RATES = (0.5, 0.75)
-# Positions, hardly more where weights are dropped: with as many features, it costs T³, and most in
-# bfloat16, whose products are slow.
-LONG_DROPPING_T = {"float32": 129, "float64": 129, "bfloat16": 32}
-LONG_DROPOUT_RATE = 0.97  # of a long sequence
 MAX_DRAWS = 3  # for one that shows what was dropped: where none does, none of twenty did
 
 
@@ -123,17 +123,17 @@ def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
 
 
 def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
-    contract: Any = filling.variant_of(harness.contract, row)
+    contract: Any = variant_of(harness.contract, row)
     own = draw_own_letters(harness.draw, contract, row, turn)
     sizes = contract.fit(Sizes(**{**harness.sizes, **_sizes(harness, row, turn), **own}))
     variant_harness = harness.of(contract)
-    weights = filling.in_dtype(row, filling.draw_weights(variant_harness, row, sizes))
+    weights = in_dtype(row, draw_weights(variant_harness, row, sizes))
     mask = None if row.get("mask", "none") == "none" else draw_mask(harness, row, sizes)
-    x = filling.draw_x_like(variant_harness, row, "x", sizes)
-    other_weights = filling.draw_other_weights(variant_harness, row, sizes)
-    grad_outputs = filling.draw_grad_outputs(variant_harness, row, sizes)
-    rate = _rate(harness, row)
-    history = row.get("history")
+    x = draw_x_like(variant_harness, row, "x", sizes)
+    other_weights = draw_other_weights(variant_harness, row, sizes)
+    grad_outputs = draw_grad_outputs(variant_harness, row, sizes)
+    rate = draw_rate(harness, row)
+    history = row.get(HISTORY.name)
     is_other_masked = mask is not None and history == AFTER_ANOTHER_INPUT
     other_mask = (
         draw_mask(harness, {**row, MASK_PATTERN.name: "random"}, sizes) if is_other_masked else None
@@ -141,8 +141,8 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     refilled = mask  # with other numbers, in the tensor that has the mask later
     if mask is not None and history == FILLED_ANEW:
         refilled = mask.flip([*range(mask.dim())])
-    frozen = filling.draw_frozen(harness, row, list(weights))
-    other_x = filling.with_other_numbers(x)
+    frozen = draw_frozen(harness, row, list(weights))
+    other_x = with_other_numbers(x)
     return AttentionSituation(
         row=row,
         contract=contract,
@@ -168,18 +168,6 @@ def _tells_what_is_kept(draw: Draw, situation: AttentionSituation) -> bool:
     right = situation.right_answers["outputs"] = call.compute_right_outputs()
     (undropped,) = right.values()
     return tells_what_is_kept(call, situation.dtype, undropped, draw)
-
-
-def _rate(harness: Harness, row: Row) -> float | None:
-    contract: Any = harness.contract
-    if not contract.dropout or row["mode"] == EVALUATION:
-        return None if harness.draw.integer(0, 1) else 0.3
-    if row["mode"] != DROPPING:
-        return 0.0
-    if row["T"] == "above 128":
-        return LONG_DROPOUT_RATE
-    percent = harness.draw.integer(10, 80)
-    return EXACT_RATES[percent % 2] if row["dtype"] == "float64" else percent / 100
 
 
 def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:

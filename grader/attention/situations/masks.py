@@ -1,17 +1,17 @@
-"""Draw the mask of a situation: its shape, its dtype, its layout and its numbers."""
+"""The factors of a mask: its shape, dtype, numbers and pattern, and how it is passed."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from grader.attention.situations.factors import MASK_DTYPE, MASK_PATTERN, MASK_VALUES
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.suite.situations.factors import ABSENT, Row
+from grader.suite.situations.factors import ABSENT, Factor, Row, Rule, Wish
 from grader.suite.sizes import Sizes
 
 MIXED_KINDS = ("ones", "tiny", "negative", "large")
@@ -22,6 +22,47 @@ LARGE_BY_DTYPE = {  # numbers that the next narrower type takes for 0, or does n
 }  # fmt: skip
 CANCELLING = (-0.5, -1)  # negative numbers that get other signs, so that they add up to 0
 TINY_BY_DTYPE = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # else 1e-30
+MASK_SHAPE = Factor(
+    "mask",
+    (
+        "none", "()", "(1,)", "(T,)", "(1, T)", "(T, T)", "(1, 1, T)", "(B, 1, T)", "(B, T, 1)",
+        "(B, 1, 1)", "(B, T, T)",
+    ),
+)  # fmt: skip
+MASK_DTYPE = Factor(
+    "dtype of the mask",
+    (ABSENT, "bool", "uint8", "int64", "another int", "float32", "float64", "a half float"),
+)
+MASK_VALUES = Factor("numbers in the mask", (ABSENT, "ones", "tiny", "negative", "large", "mixed"))
+MASK_PATTERN = Factor(
+    "pattern of the mask", (ABSENT, "all visible", "one visible", "causal", "random")
+)
+MASK_GIVEN = Factor("mask given", (ABSENT, "by position", "by name"))
+MASK_FACTORS = (MASK_DTYPE, MASK_VALUES, MASK_PATTERN, MASK_GIVEN)
+MASK_WISH: Wish = (
+    MASK_PATTERN.name, "random", lambda row: row["pattern of the mask"] == "all visible"
+)  # fmt: skip
+
+
+def _goes_with_a_mask(row: Row, name: str) -> bool:
+    return (row[MASK_SHAPE.name] == "none") == (row[name] == ABSENT)
+
+
+def _are_of_one_mask(row: Row, one: str, other: str) -> bool:
+    return (row[one] == ABSENT) == (row[other] == ABSENT)
+
+
+# A mask's dtype, numbers, pattern and way go with a mask, and with one another.
+RULES: tuple[Rule, ...] = (
+    *(
+        ((MASK_SHAPE.name, factor.name), partial(_goes_with_a_mask, name=factor.name))
+        for factor in MASK_FACTORS
+    ),
+    *(
+        ((one.name, other.name), partial(_are_of_one_mask, one=one.name, other=other.name))
+        for one, other in itertools.combinations(MASK_FACTORS, 2)
+    ),
+)
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:

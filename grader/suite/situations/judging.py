@@ -10,8 +10,8 @@ from grader.sandbox.pace import SHORT_T
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import SIZE_FACTORS, Condition, describe, shared_levels
-from grader.suite.situations.levels import layout_factor_name
 from grader.suite.situations.outcomes import ENDS, Aspect, SituationLike, SituationOutcome
+from grader.suite.situations.tokens import layout_factor_name
 
 DEFAULT_CLAIM = "matches_the_formula"  # fails if no other claim is about what is wrong
 # Which claims fail, by the aspect that is wrong or by the factor that describes where.

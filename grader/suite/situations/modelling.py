@@ -2,112 +2,63 @@
 
 from __future__ import annotations
 
-import itertools
-from functools import partial
-from typing import Any
-
 from grader.suite.contract import Contract
-from grader.suite.situations.factors import ABSENT, Factor, FactorModel, Row, Rule, Wish
-from grader.suite.situations.levels import (
-    ALL_BUT_FIRST,
-    DTYPE,
-    FLAT,
-    GIVEN_LEVELS,
-    GRADIENT_WAY,
-    GRADIENTS,
-    HISTORY,
-    LEFT_OUT,
-    LONG_LEVELS,
-    MODE,
-    NO_GRADIENTS,
-    OF_PARAMETERS,
-    ORDINARY,
-    OTHER_WIDTH,
-    PARTS,
-    RESIDUAL,
-    WEIGHTS,
-    WIDTH,
-    first_part,
-    first_x_like_input,
-    form_factor_name,
-    general_factors,
-    given_factor_name,
-    x_like_inputs,
+from grader.suite.situations import (
+    arguments,
+    gradients,
+    history,
+    inputs,
+    lengths,
+    tokens,
+    weights,
+    widths,
 )
+from grader.suite.situations.dtype import DTYPE
+from grader.suite.situations.factors import ABSENT, Factor, FactorModel, Row, Rule, Wish
+from grader.suite.situations.gradients import GRADIENT_WAY, GRADIENTS, UNDER_NO_GRAD
+from grader.suite.situations.history import FIRST_CALL, HISTORY
+from grader.suite.situations.lengths import is_long
+from grader.suite.situations.mode import MODE
+from grader.suite.situations.tokens import ORDINARY, first_x_like_input
+from grader.suite.situations.weights import WEIGHTS
+from grader.suite.situations.widths import OTHER_WIDTH, PARTS, WIDTH
 
-
-def model_of(contract: Contract) -> FactorModel:
-    """Return factors, rules and wishes for situations of a contract of no particular kind."""
-    found = general_factors(contract)
-    more, rules = factors_of_variants(contract)
-    rules += _rules_of_tokens(contract)
-    if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
-        found.append(OTHER_WIDTH)
-    for name, given in contract.inputs.items():
-        may_lack, first = name in contract.optional, first_part(contract, name)
-        if given.kinds:
-            found.append(Factor(name, (*((ABSENT,) if may_lack else ()), *given.kinds)))
-        if given.forms:
-            found.append(Factor(form_factor_name(name), tuple(given.forms)))
-        if may_lack and name == first:
-            found.append(Factor(given_factor_name(name), GIVEN_LEVELS))
-        if given.kinds and may_lack:
-            rules.append(
-                (
-                    (name, given_factor_name(first)),
-                    partial(_has_a_kind_unless_left_out, name, first),
-                )
-            )
-    return FactorModel(
-        (*found, *more), (*RULES, *rules), FACTOR_TRIPLES, wishes(first_x_like_input(contract))
-    )
-
-
-def _rules_of_tokens(contract: Contract) -> list[Rule]:
-    """Return rules by which inputs of tokens are flat together: one alone hides what others show.
-
-    Otherwise few situations of two such inputs, and fewer of three, would show how they are mixed.
-    """
-    tokens = [
-        name
-        for name in x_like_inputs(contract)
-        if {"T", "S"} & {*contract.inputs[name].shape.split()}
-        and not contract.inputs[name].confined
-    ]
-    return [(two, partial(_are_flat_together, *two)) for two in itertools.combinations(tokens, 2)]
-
-
-def _are_flat_together(one: str, other: str, row: Row) -> bool:
-    return (row[one] in FLAT) == (row[other] in FLAT)
-
-
-def _has_a_kind_unless_left_out(name: str, first: str, row: Row) -> bool:
-    return (row[name] == ABSENT) == (row[given_factor_name(first)] == LEFT_OUT)
-
-
-def factors_of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:
-    """Return a factor for the contract's variants, with its rules; empty lists for no variants."""
-    if not contract.variants:
-        return [], []
-    factor = Factor("arguments", tuple(contract.variants))
-    return [factor], [(("arguments", "B"), partial(_takes_a_batch, contract))]
-
-
-def _takes_a_batch(contract: Any, row: Row) -> bool:
-    return row["B"] == "none" or contract.variants[row["arguments"]].sizes[0].B > 0
-
-
+# Rules about levels that cannot meet; each tells for its factors whether a row's levels can.
+RULES: tuple[Rule, ...] = (*gradients.RULES, *widths.RULES, *lengths.RULES)
 # Triples of factors of which every three levels meet, not only every two.
 FACTOR_TRIPLES = ((MODE.name, GRADIENTS.name, DTYPE.name),)
 
 
-def _is_long(row: Row) -> bool:
-    """Return whether a row has so many positions that the computation grows large."""
-    return row.get("T") in LONG_LEVELS or row.get("S") in LONG_LEVELS
+def model_of(contract: Contract) -> FactorModel:
+    """Return factors, rules and wishes for situations of a contract of no particular kind."""
+    of_variants, variant_rules = arguments.factors_of_variants(contract)
+    of_inputs, input_rules = inputs.factors_and_rules_of(contract)
+    other = [OTHER_WIDTH] if {"C", "E"} <= {*contract.sizes[0]} else []
+    rules = (*RULES, *variant_rules, *tokens.rules_of(contract), *input_rules)
+    found = (*general_factors(contract), *other, *of_inputs, *of_variants)
+    return FactorModel(found, rules, FACTOR_TRIPLES, wishes(first_x_like_input(contract)))
+
+
+def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
+    """Return the factors that apply to any contract; ``mode`` is the factor of a module's mode."""
+    own = [Factor(letter, levels) for letter, levels in lengths.own_letters(contract).items()]
+    found = [
+        *lengths.factors_of(contract),
+        *([WIDTH] if widths.has_width(contract) else []),
+        *own,
+        *tokens.factors_of(contract),
+        DTYPE,
+        gradients.way_factor_of(contract),
+        *widths.factors_of_parts(contract),
+        gradients.factor_of(contract),
+    ]
+    if contract.parameters is not None:
+        found += [weights.factor_of(contract), mode]
+    return [*found, history.factor_of(contract)]
 
 
 def _is_short_bfloat16(row: Row) -> bool:
-    return row["dtype"] == "bfloat16" and not _is_long(row)
+    return row["dtype"] == "bfloat16" and not is_long(row)
 
 
 def wishes(x: str) -> tuple[Wish, ...]:
@@ -117,11 +68,11 @@ def wishes(x: str) -> tuple[Wish, ...]:
         x: Name of the first input that gradients are asked of; a factor has the same name.
     """
     return (
-        (GRADIENTS.name, NO_GRADIENTS[0], _is_long),
-        (HISTORY.name, "first call", _is_long),
-        ("B", "1", _is_long),
-        (WIDTH.name, "small", _is_long),
-        ("B", "2", lambda row: not _is_long(row)),
+        (GRADIENTS.name, UNDER_NO_GRAD, is_long),
+        (HISTORY.name, FIRST_CALL, is_long),
+        ("B", "1", is_long),
+        (WIDTH.name, "small", is_long),
+        ("B", "2", lambda row: not is_long(row)),
         # In bfloat16, gradients tell something only where all else is ordinary.
         (x, ORDINARY, _is_short_bfloat16),
         (WEIGHTS.name, "as drawn", _is_short_bfloat16),
@@ -135,25 +86,3 @@ def wishes(x: str) -> tuple[Wish, ...]:
         (WIDTH.name, "small", lambda row: row["width"] in ("1", "large")),
         (PARTS.name, "several", lambda row: row["H"] == "one"),
     )
-
-
-# Rules about levels that cannot meet; each tells for its factors whether a row's levels can.
-RULES: tuple[Rule, ...] = (
-    # There is a way to ask for gradients exactly where gradients are wanted.
-    (
-        (GRADIENTS.name, GRADIENT_WAY.name),
-        lambda row: (row["gradients"] in NO_GRADIENTS) == (row[GRADIENT_WAY.name] == ABSENT),
-    ),
-    # A residual also passes its gradient to the first input.
-    (
-        (GRADIENTS.name, GRADIENT_WAY.name),
-        lambda row: (
-            row[GRADIENT_WAY.name] != RESIDUAL
-            or row["gradients"] not in (OF_PARAMETERS, ALL_BUT_FIRST)
-        ),
-    ),
-    # A situation both long and wide takes too long, and shows no more than either alone.
-    (("T", "width"), lambda row: row["T"] not in LONG_LEVELS or row["width"] != "large"),
-    (("S", "width"), lambda row: row["S"] not in LONG_LEVELS or row["width"] != "large"),
-    (("T", "S"), lambda row: row["T"] not in LONG_LEVELS or row["S"] not in LONG_LEVELS),
-)

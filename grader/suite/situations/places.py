@@ -14,12 +14,12 @@ from grader.suite.situations import filling, modelling
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import FactorModel, Row
 from grader.suite.situations.judging import NO_FURTHER_CLAIMS, FurtherClaims
+from grader.suite.situations.lengths import SHORT_LEVELS
 from grader.suite.situations.situation import Situation
 from grader.suite.situations.telling import with_telling_rows
 from grader.suite.situations.trying import SituationRun
 
 MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch
-SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT_T`` positions
 # Levels of lengths, of which a few situations are tried early.
 EARLY_LEVELS = (("about 16", "about 32"), ("about 64",))
 

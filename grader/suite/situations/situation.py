@@ -13,23 +13,13 @@ from torch import Tensor
 from grader.sandbox.pace import Work
 from grader.suite.contract import Contract
 from grader.suite.oracle import Weights
+from grader.suite.situations import gradients
+from grader.suite.situations.dtype import DTYPES
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import (
-    ALL_BUT_FIRST,
-    EVALUATION,
-    FIRST_ALONE,
-    GRADIENT_WAY,
-    NO_GRADIENTS,
-    OF_PARAMETERS,
-    RESIDUAL,
-    first_part,
-    given_factor_name,
-    x_like_inputs,
-)
+from grader.suite.situations.inputs import is_passed_by_name
+from grader.suite.situations.mode import is_training
+from grader.suite.situations.tokens import x_like_inputs
 from grader.suite.sizes import Sizes
-
-DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
-GRADIENT_SCALES = {"times 65536": 65536.0, "times 1e-6": 1e-6}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +81,12 @@ class Situation:
     @property
     def training(self) -> bool:
         """Whether the module is in training mode."""
-        return self.row.get("mode", EVALUATION) != EVALUATION
+        return is_training(self.row)
 
     @property
     def wants_gradients(self) -> bool:
         """Whether gradients are asked for; not if a query that sees no key may give NaN."""
-        wanted = self.row["gradients"] not in NO_GRADIENTS
+        wanted = self.row[gradients.GRADIENTS.name] not in gradients.NO_GRADIENTS
         return wanted and not self.method and self.visible is None
 
     @cached_property
@@ -108,24 +98,19 @@ class Situation:
     @property
     def scale(self) -> float:
         """The factor that all gradients are multiplied by."""
-        return GRADIENT_SCALES.get(self.row[GRADIENT_WAY.name], 1.0)
+        return gradients.scale_of(self.row)
 
     @property
     def learns_alone(self) -> bool:
         """Whether, with one layer frozen, gradients are asked of other parameters but not of x."""
-        beside_residual = self.row[GRADIENT_WAY.name] == RESIDUAL
         others = len(self.weights) - len(self.contract.frozen)
-        return self.coin and not beside_residual and len(self.frozen) < others
+        is_beside = gradients.is_beside_a_residual(self.row)
+        return self.coin and not is_beside and len(self.frozen) < others
 
     @property
     def learning_inputs(self) -> list[str]:
         """Names of the inputs that gradients are asked of, in a situation that wants some."""
-        level, names = self.row["gradients"], list(self.learning)
-        if level == OF_PARAMETERS or (level == "with a layer frozen" and self.learns_alone):
-            return []
-        if level == FIRST_ALONE:
-            return names[:1]
-        return (names[1:] or names) if level == ALL_BUT_FIRST else names
+        return gradients.learning_inputs(self.row, list(self.learning), self.learns_alone)
 
     @property
     def method(self) -> str:
@@ -135,8 +120,8 @@ class Situation:
     @property
     def by_name(self) -> tuple[str, ...]:
         """The names of the inputs that are passed by keyword."""
-        given = {name: given_factor_name(first_part(self.contract, name)) for name in self.inputs}
-        return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
+        contract, row = self.contract, self.row
+        return tuple(name for name in self.inputs if is_passed_by_name(contract, row, name))
 
     @property
     def further_claims(self) -> tuple[str, ...]:

@@ -9,33 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from grader.suite.situations.dtype import DTYPE
 from grader.suite.situations.factors import ABSENT, FactorModel, Row
-from grader.suite.situations.levels import (
-    AFTER_A_STEP,
-    AFTER_ANOTHER_INPUT,
-    DROPPING_NOTHING,
-    DTYPE,
-    EVALUATION,
-    FILLED_ANEW,
+from grader.suite.situations.gradients import (
     GRADIENT_WAY,
     INNER,
-    NEAR_ONE_ANOTHER,
-    NO_GRADIENTS,
     OF_PARAMETERS,
     OF_THE_SUM,
-    ORDINARY,
-    OVERFLOWING,
+    UNDER_NO_GRAD,
 )
+from grader.suite.situations.history import (
+    AFTER_A_STEP,
+    AFTER_ANOTHER_INPUT,
+    FILLED_ANEW,
+    FIRST_CALL,
+)
+from grader.suite.situations.mode import DROPPING_NOTHING, EVALUATION
+from grader.suite.situations.tokens import NEAR_ONE_ANOTHER, ORDINARY, OVERFLOWING
 
 # The level that a row has for a factor of which it needs no level in particular.
 USUAL_LEVELS = {
     "T": "small", "S": "small", "B": "2", "width": "small", "E": "small", "H": "several",
-    "dtype": "float32", "mode": EVALUATION, "history": "first call",
+    "dtype": "float32", "mode": EVALUATION, "history": FIRST_CALL,
 }  # fmt: skip
 # Factors that have other levels here as well.
 FREER = ("T", "S", "B", "width", "H", GRADIENT_WAY.name)
 WITH_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "as usual"}
-WITHOUT_GRADIENTS = {"gradients": NO_GRADIENTS[0], GRADIENT_WAY.name: ABSENT}
+WITHOUT_GRADIENTS = {"gradients": UNDER_NO_GRAD, GRADIENT_WAY.name: ABSENT}
 LARGE_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "times 65536"}
 LARGE_GRADIENTS_LATER = LARGE_GRADIENTS | {"history": AFTER_ANOTHER_INPUT}
 PLAIN_BFLOAT16 = LARGE_GRADIENTS | {"dtype": "bfloat16"}

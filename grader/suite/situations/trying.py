@@ -19,11 +19,13 @@ from grader.suite.compare import (
     may_be_none,
 )
 from grader.suite.harness import Harness
-from grader.suite.situations.levels import GRADIENT_WAY, OVERFLOWING, RESIDUAL
+from grader.suite.situations import gradients
+from grader.suite.situations.gradients import IN_INFERENCE_MODE, UNDER_NO_GRAD
 from grader.suite.situations.outcomes import Aspect, SituationOutcome
 from grader.suite.situations.planning import plan
 from grader.suite.situations.rounding import GRADIENTS, OUTPUTS, Rounding
 from grader.suite.situations.situation import Situation
+from grader.suite.situations.tokens import OVERFLOWING
 from grader.suite.tolerance import Noise
 
 Tensors = dict[str, Tensor]
@@ -120,7 +122,7 @@ class SituationRun:
 
     def _look_at_what_is_left(self) -> None:
         expect(not self.call.side_effects, "".join(self.call.side_effects[:1]))
-        if self.situation.row["gradients"] in ("under no_grad", "in inference mode"):
+        if self.situation.row["gradients"] in (UNDER_NO_GRAD, IN_INFERENCE_MODE):
             carries = self.call.carries_gradients
             expect(not carries, "the output of a call under no_grad carries a gradient")
 
@@ -139,7 +141,7 @@ class SituationRun:
                 self._lacks_zeros = True
                 continue
             there = expect_gradient(grad, name)
-            if name == first and situation.row[GRADIENT_WAY.name] == RESIDUAL:
+            if name == first and gradients.is_beside_a_residual(situation.row):
                 (added, *_) = situation.grad_outputs.values()
                 there = there - added * situation.scale
             what = f"gradient of {name}"

@@ -12,7 +12,7 @@ import torch
 from grader.records import CheckResult
 from grader.sandbox.process import Sandbox
 from grader.suite import Contract, Sizes
-from grader.suite.situations.levels import ARGUMENT_LEVELS, own_letters
+from grader.suite.situations.lengths import ARGUMENT_LEVELS, own_letters
 from tests.support.checked import checks_of
 
 SUITE = """

@@ -12,7 +12,7 @@ from torch import Tensor
 from grader.sandbox.session import Session
 from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights, claims, expect_close
 from grader.suite.compare import CheckFailed, expect_integers
-from grader.suite.situations.levels import GIVEN_LEVELS
+from grader.suite.situations.inputs import GIVEN_LEVELS
 from grader.suite.situations.outcomes import Aspect
 from grader.suite.situations.places import situations_of
 from grader.suite.situations.trial import judge_situations

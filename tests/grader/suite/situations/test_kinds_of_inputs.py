@@ -14,7 +14,7 @@ from grader.sandbox.session import Session
 from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights, claims
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.factors import ABSENT
-from grader.suite.situations.levels import GIVEN_LEVELS
+from grader.suite.situations.inputs import GIVEN_LEVELS
 from grader.suite.situations.places import situations_of
 from grader.suite.situations.trial import judge_situations
 

@@ -46,14 +46,14 @@ RULES: tuple[Rule, ...] = (
     # There is a way to ask for gradients exactly where gradients are wanted.
     (
         (GRADIENTS.name, GRADIENT_WAY.name),
-        lambda row: (row["gradients"] in NO_GRADIENTS) == (row[GRADIENT_WAY.name] == ABSENT),
+        lambda row: (row[GRADIENTS.name] in NO_GRADIENTS) == (row[GRADIENT_WAY.name] == ABSENT),
     ),
     # A residual also passes its gradient to the first input.
     (
         (GRADIENTS.name, GRADIENT_WAY.name),
         lambda row: (
             row[GRADIENT_WAY.name] != RESIDUAL
-            or row["gradients"] not in (OF_PARAMETERS, ALL_BUT_FIRST)
+            or row[GRADIENTS.name] not in (OF_PARAMETERS, ALL_BUT_FIRST)
         ),
     ),
 )
@@ -113,11 +113,11 @@ def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Ten
 
 def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
     """Return which of these parameters to freeze: all, those of a random layer, or none."""
-    match row["gradients"]:
-        case "of x alone":
-            return names
-        case "with a layer frozen":
-            name = names[harness.draw.integer(0, len(names) - 1)]
-            layer, dot, _ = name.rpartition(".")
-            return [one for one in names if one == name or (dot and one.startswith(layer + dot))]
+    level = row[GRADIENTS.name]
+    if level == OF_X_ALONE:
+        return names
+    if level == WITH_FROZEN_LAYER:
+        name = names[harness.draw.integer(0, len(names) - 1)]
+        layer, dot, _ = name.rpartition(".")
+        return [one for one in names if one == name or (dot and one.startswith(layer + dot))]
     return []

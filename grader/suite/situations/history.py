@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -23,16 +25,6 @@ AFTER_ANOTHER_DTYPE = "after another dtype"
 FILLED_ANEW = "in the same tensor, filled anew"
 AFTER_OTHER_WEIGHTS, LOADED = "after other weights", "loaded from a state"
 HISTORIES_WITH_OTHER_WEIGHTS = (AFTER_OTHER_WEIGHTS, LOADED)
-HISTORY = Factor(
-    "history",
-    (
-        FIRST_CALL, AFTER_ANOTHER_INPUT, BEFORE_ANOTHER_INPUT, AFTER_A_STEP,
-        AFTER_ANOTHER_DTYPE, FILLED_ANEW, *HISTORIES_WITH_OTHER_WEIGHTS,
-    ),
-)  # fmt: skip
-HISTORY_OF_FUNCTIONS = Factor(
-    HISTORY.name, (FIRST_CALL, AFTER_ANOTHER_INPUT, BEFORE_ANOTHER_INPUT, FILLED_ANEW)
-)
 # Histories after which a module is in training: as it was made, or by the call before.
 IN_TRAINING_ALREADY = (FIRST_CALL, AFTER_A_STEP)
 
@@ -106,27 +98,52 @@ def go_through(module: Module, situation: Situation) -> None:
         **situation.inputs,
         **{name: x.contiguous() for name, x in situation.learning.items()},
     }
-    other: Inputs = {**plain, **situation.other_inputs}
-    history = situation.row.get("history", AFTER_ANOTHER_INPUT)
-    match history:
-        case "after another input":
-            module.train(situation.training).call(
-                situation.earlier_inputs, inference=situation.coin
-            )
-        case "after a training step":
-            grad_output = situation.grad_outputs if situation.visible is None else None
-            module.set({name: value / 2 for name, value in situation.weights.items()})
-            module.train().call(other, grad_output=grad_output, way="accumulated")
-            module.set(situation.weights)  # as an optimizer does
-        case "after another dtype":
-            changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
-            learning = {name: situation.other_inputs[name] for name in situation.learning}
-            cast = {name: None if x is None else x.to(changed) for name, x in learning.items()}
-            module.to(changed).call({**other, **cast})
-            module.to(situation.dtype).set(situation.weights)
-        case "after other weights" | "loaded from a state":
-            module.set(situation.other_weights)
-            module.train(situation.training).call(plain)
-            if history == "loaded from a state":
-                module.renew().to(situation.dtype)
-            module.set(situation.weights)
+    _EARLIER_STEPS[situation.row.get(HISTORY.name, AFTER_ANOTHER_INPUT)](module, situation, plain)
+
+
+def _do_nothing(module: Module, situation: Situation, plain: Inputs) -> None:
+    """Plan nothing: what the history adds belongs to the call under test itself."""
+
+
+def _call_on_another_input(module: Module, situation: Situation, plain: Inputs) -> None:
+    module.train(situation.training).call(situation.earlier_inputs, inference=situation.coin)
+
+
+def _train(module: Module, situation: Situation, plain: Inputs) -> None:
+    grad_output = situation.grad_outputs if situation.visible is None else None
+    module.set({name: value / 2 for name, value in situation.weights.items()})
+    other = {**plain, **situation.other_inputs}
+    module.train().call(other, grad_output=grad_output, way="accumulated")
+    module.set(situation.weights)  # as an optimizer does
+
+
+def _call_in_another_dtype(module: Module, situation: Situation, plain: Inputs) -> None:
+    changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
+    learning = {name: situation.other_inputs[name] for name in situation.learning}
+    cast = {name: None if x is None else x.to(changed) for name, x in learning.items()}
+    module.to(changed).call({**plain, **situation.other_inputs, **cast})
+    module.to(situation.dtype).set(situation.weights)
+
+
+def _call_with_other_weights(module: Module, situation: Situation, plain: Inputs) -> None:
+    module.set(situation.other_weights)
+    module.train(situation.training).call(plain)
+    if situation.row[HISTORY.name] == LOADED:
+        module.renew().to(situation.dtype)
+    module.set(situation.weights)
+
+
+_EARLIER_STEPS: dict[str, Callable[[Module, Situation, Inputs], None]] = {
+    FIRST_CALL: _do_nothing,
+    AFTER_ANOTHER_INPUT: _call_on_another_input,
+    BEFORE_ANOTHER_INPUT: _do_nothing,
+    AFTER_A_STEP: _train,
+    AFTER_ANOTHER_DTYPE: _call_in_another_dtype,
+    FILLED_ANEW: _do_nothing,
+    AFTER_OTHER_WEIGHTS: _call_with_other_weights,
+    LOADED: _call_with_other_weights,
+}
+HISTORY = Factor("history", tuple(_EARLIER_STEPS))
+HISTORY_OF_FUNCTIONS = Factor(
+    HISTORY.name, (FIRST_CALL, AFTER_ANOTHER_INPUT, BEFORE_ANOTHER_INPUT, FILLED_ANEW)
+)

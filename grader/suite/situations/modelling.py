@@ -20,7 +20,7 @@ from grader.suite.situations.history import FIRST_CALL, HISTORY
 from grader.suite.situations.lengths import is_long
 from grader.suite.situations.mode import MODE
 from grader.suite.situations.tokens import ORDINARY, first_x_like_input
-from grader.suite.situations.weights import WEIGHTS
+from grader.suite.situations.weights import AS_DRAWN, WEIGHTS
 from grader.suite.situations.widths import OTHER_WIDTH, PARTS, WIDTH
 
 # Rules about levels that cannot meet; each tells for its factors whether a row's levels can.
@@ -75,7 +75,7 @@ def wishes(x: str) -> tuple[Wish, ...]:
         ("B", "2", lambda row: not is_long(row)),
         # In bfloat16, gradients tell something only where all else is ordinary.
         (x, ORDINARY, _is_short_bfloat16),
-        (WEIGHTS.name, "as drawn", _is_short_bfloat16),
+        (WEIGHTS.name, AS_DRAWN, _is_short_bfloat16),
         (
             GRADIENTS.name,
             "wanted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -10,24 +11,20 @@ from torch import Tensor
 
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
-from grader.suite.situations.dtype import DTYPES
+from grader.suite.situations.dtype import DTYPE, DTYPES
 from grader.suite.situations.factors import Factor, Row, Rule
 from grader.suite.situations.gradients import NO_GRADIENTS
 from grader.suite.situations.mode import is_training
-from grader.suite.situations.weights import LARGE_WEIGHTS_FACTOR
+from grader.suite.situations.weights import LARGE, LARGE_WEIGHTS_FACTOR, WEIGHTS
 from grader.suite.sizes import Sizes
 
-OVERFLOWING = "very large"
-ALL_EQUAL = "of equal tokens"
-NEAR_ONE_ANOTHER = "of tokens near one another, far from 0"
 ORDINARY = "ordinary"
-KINDS = (
-    ORDINARY, "with a constant token", "with a token of zeros", ALL_EQUAL, "of zeros",
-    OVERFLOWING, "with a token far above the rest", "very small", NEAR_ONE_ANOTHER,
-)  # fmt: skip
+SMALL, OVERFLOWING = "very small", "very large"
+ALL_EQUAL, ZERO = "of equal tokens", "of zeros"
+NEAR_ONE_ANOTHER = "of tokens near one another, far from 0"
+EXPANDED = "expanded"  # a layout
 # Levels of an input of several tokens that hide how these are weighted.
-FLAT = (ALL_EQUAL, "of zeros", "very small", NEAR_ONE_ANOTHER)
-LAYOUTS = ("contiguous", "transposed", "strided", "expanded", "a part")
+FLAT = (ALL_EQUAL, ZERO, SMALL, NEAR_ONE_ANOTHER)
 
 
 def factors_of(contract: Contract) -> list[Factor]:
@@ -79,14 +76,14 @@ def _are_flat_together(one: str, other: str, row: Row) -> bool:
 def draw_x_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     """Draw an input such as x, of the kind, dtype and layout in memory that the row names."""
     is_free = not harness.contract.inputs[name].confined
-    is_smaller = row.get("weights") == "large" and is_free
+    is_smaller = row.get(WEIGHTS.name) == LARGE and is_free
     drawn = _draw_of_kind(harness, row, name, sizes) / (LARGE_WEIGHTS_FACTOR if is_smaller else 1)
     x = drawn.to(DTYPES[row["dtype"]])
     coin = bool(harness.draw.integer(0, 1))
     layout = row[layout_factor_name(name)]
-    if layout == "expanded" and x.dim() > 1 and is_free and _may_be_equal(row, name, coin):
+    if layout == EXPANDED and x.dim() > 1 and is_free and _may_be_equal(row, name, coin):
         return x[..., :1, :].expand(x.shape)
-    return _laid_out(x, layout, coin)
+    return _LAID_OUT[layout](x, coin)
 
 
 def _may_be_equal(row: Row, name: str, coin: bool) -> bool:
@@ -95,7 +92,7 @@ def _may_be_equal(row: Row, name: str, coin: bool) -> bool:
     It may if the row wants equal tokens. Otherwise it may only if ``coin`` is True, no gradients
     are wanted, as they would cancel out, and no large numbers let rounding decide.
     """
-    is_plain = row[name] == ORDINARY and row.get("weights") != "large"
+    is_plain = row[name] == ORDINARY and row.get(WEIGHTS.name) != LARGE
     watched = row["gradients"] in NO_GRADIENTS and not is_training(row)
     return row[name] == ALL_EQUAL or (coin and is_plain and watched)
 
@@ -109,39 +106,61 @@ def _draw_of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor
     drawn = harness.input(name, sizes)
     x: Tensor = torch.atleast_2d(drawn)  # an input with one axis is a single token
     place = harness.draw.integer(0, x.size(-2) - 1)
-    match row[name]:
-        case "with a constant token":
-            x[..., place, :] = float(x.std(correction=0))
-        case "with a token of zeros":
-            x[..., place, :] = 0
-        case "of tokens near one another, far from 0":
-            x = (x[..., :1, :] * 6 + 0.3 * x) if x.size(-1) > 1 else x
-        case "of equal tokens":
-            x = x[..., :1, :].expand(x.shape).contiguous()
-        case "of zeros":
-            x = torch.zeros_like(x)
-        case "very large":
-            x = x * (600 if row["dtype"] == "bfloat16" else 1800)
-        case "with a token far above the rest":
-            x[..., place, :] *= 30
-        case "very small":
-            x = x * 1e-3
-    return x.reshape(drawn.shape)
+    return _OF_KIND[row[name]](x, place, row[DTYPE.name]).reshape(drawn.shape)
 
 
-def _laid_out(x: Tensor, layout: str, coin: bool) -> Tensor:
-    match layout:
-        case "transposed" if x.dim() > 1:  # in memory, it lies as (T, B, C) or as (B, C, T)
-            axes = (-2, -1) if coin else (0, 1)
-            return x.transpose(*axes).contiguous().transpose(*axes)
-        case "strided":  # every second feature of a tensor that is twice as wide, or its first half
-            wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
-            part = wide[..., : x.shape[-1]] if coin else wide[..., ::2]
-            return part.copy_(x)
-        case "a part":
-            axis = max(x.dim() - 2, 0)
-            before = torch.ones_like(x.narrow(axis, 0, 1))
-            return torch.cat([before, x], dim=axis).narrow(axis, 1, x.size(axis))
-        case "expanded" if x.dim() >= 3:  # with fewer axes, all tokens would be the same
-            return x[:1].expand(x.shape)
+def _with_token(x: Tensor, place: int, token: Tensor | float) -> Tensor:
+    x[..., place, :] = token
     return x
+
+
+_OF_KIND: dict[str, Callable[[Tensor, int, str], Tensor]] = {
+    ORDINARY: lambda x, place, dtype: x,
+    "with a constant token": lambda x, place, dtype: _with_token(
+        x, place, float(x.std(correction=0))
+    ),
+    "with a token of zeros": lambda x, place, dtype: _with_token(x, place, 0.0),
+    ALL_EQUAL: lambda x, place, dtype: x[..., :1, :].expand(x.shape).contiguous(),
+    ZERO: lambda x, place, dtype: torch.zeros_like(x),
+    OVERFLOWING: lambda x, place, dtype: x * (600 if dtype == "bfloat16" else 1800),
+    "with a token far above the rest": lambda x, place, dtype: _with_token(
+        x, place, x[..., place, :] * 30
+    ),
+    SMALL: lambda x, place, dtype: x * 1e-3,
+    NEAR_ONE_ANOTHER: lambda x, place, dtype: x[..., :1, :] * 6 + 0.3 * x if x.size(-1) > 1 else x,
+}
+KINDS = tuple(_OF_KIND)
+
+
+def _transposed(x: Tensor, coin: bool) -> Tensor:
+    """Return the same, so that in memory it lies as (T, B, C) or as (B, C, T)."""
+    axes = (-2, -1) if coin else (0, 1)
+    return x.transpose(*axes).contiguous().transpose(*axes) if x.dim() > 1 else x
+
+
+def _strided(x: Tensor, coin: bool) -> Tensor:
+    """Return it as every second feature of a tensor that is twice as wide, or its first half."""
+    wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
+    part = wide[..., : x.shape[-1]] if coin else wide[..., ::2]
+    return part.copy_(x)
+
+
+def _part(x: Tensor, coin: bool) -> Tensor:
+    axis = max(x.dim() - 2, 0)
+    before = torch.ones_like(x.narrow(axis, 0, 1))
+    return torch.cat([before, x], dim=axis).narrow(axis, 1, x.size(axis))
+
+
+def _expanded(x: Tensor, coin: bool) -> Tensor:
+    """Return the first sequence for all; with fewer axes, all tokens would be the same."""
+    return x[:1].expand(x.shape) if x.dim() >= 3 else x
+
+
+_LAID_OUT: dict[str, Callable[[Tensor, bool], Tensor]] = {
+    "contiguous": lambda x, coin: x,
+    "transposed": _transposed,
+    "strided": _strided,
+    EXPANDED: _expanded,
+    "a part": _part,
+}
+LAYOUTS = tuple(_LAID_OUT)

@@ -29,10 +29,12 @@ ATTENTION_SITUATIONS = SituationKind(
     AttentionSituationRun,
     FurtherClaims(
         by_factor={
-            MASK_SHAPE.name: ("mask_broadcasts",),
-            MASK_PATTERN.name: ("matches_the_formula_under_a_mask",),
-            **dict.fromkeys((MASK_DTYPE.name, MASK_VALUES.name, MASK_GIVEN.name), DTYPE_CLAIMS),
-            "x": ("large_scores_stay_finite",),
+            MASK_SHAPE.name: lambda failed: ("mask_broadcasts",),
+            MASK_PATTERN.name: lambda failed: ("matches_the_formula_under_a_mask",),
+            **dict.fromkeys(
+                (MASK_DTYPE.name, MASK_VALUES.name, MASK_GIVEN.name), lambda failed: DTYPE_CLAIMS
+            ),
+            "x": lambda failed: ("large_scores_stay_finite",),
         },
         applies_to=dict.fromkeys(("mask_broadcasts", *DTYPE_CLAIMS), _is_masked),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -9,6 +11,7 @@ from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.situations.dtype import DTYPES
 from grader.suite.situations.factors import ABSENT, Factor, Row, Rule
+from grader.suite.situations.outcomes import SituationLike
 from grader.suite.sizes import Sizes
 from grader.wire.messages import BackwardVariant
 
@@ -42,6 +45,11 @@ VARIANTS: dict[str, BackwardVariant] = {
     RESIDUAL: "residual", "of the transposed output": "transposed", "into .grad": "accumulated",
     "a second time": "again",
 }  # fmt: skip
+CLAIMS = ("parameter_gradients_are_right", "input_gradient_is_right")  # about gradients
+# Which situations a claim is about.
+APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = dict.fromkeys(
+    CLAIMS, lambda one: one.row.get("gradients") == "wanted"
+)
 RULES: tuple[Rule, ...] = (
     # There is a way to ask for gradients exactly where gradients are wanted.
     (

@@ -15,6 +15,7 @@ from grader.suite.right_results import Inputs
 from grader.suite.situations.dtype import in_dtype
 from grader.suite.situations.factors import ABSENT, Factor, Row
 from grader.suite.situations.inputs import draw_by_kind_and_form
+from grader.suite.situations.outcomes import SituationLike
 from grader.suite.situations.situation import Situation
 from grader.suite.situations.tokens import draw_x_like, with_other_numbers, x_like_inputs
 from grader.suite.sizes import Sizes
@@ -25,6 +26,11 @@ AFTER_ANOTHER_DTYPE = "after another dtype"
 FILLED_ANEW = "in the same tensor, filled anew"
 AFTER_OTHER_WEIGHTS, LOADED = "after other weights", "loaded from a state"
 HISTORIES_WITH_OTHER_WEIGHTS = (AFTER_OTHER_WEIGHTS, LOADED)
+CLAIMS = ("remembers_nothing",)  # fail where the history describes what fails
+# Which situations a claim is about.
+APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
+    "remembers_nothing": lambda one: one.row.get("history") != FIRST_CALL,
+}
 # Histories after which a module is in training: as it was made, or by the call before.
 IN_TRAINING_ALREADY = (FIRST_CALL, AFTER_A_STEP)
 

@@ -6,41 +6,33 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.sandbox.errors import SubmissionError
-from grader.sandbox.pace import SHORT_T
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
+from grader.suite.situations import dtype, gradients, history, lengths
 from grader.suite.situations.describing import SIZE_FACTORS, Condition, describe, shared_levels
 from grader.suite.situations.outcomes import ENDS, Aspect, SituationLike, SituationOutcome
-from grader.suite.situations.tokens import layout_factor_name
+from grader.suite.situations.tokens import LAYOUT_CLAIMS, is_layout
 
 DEFAULT_CLAIM = "matches_the_formula"  # fails if no other claim is about what is wrong
-# Which claims fail, by the aspect that is wrong or by the factor that describes where.
-CLAIMS_BY_FACTOR: dict[Aspect | str, tuple[str, ...]] = {
+CLAIMS_BY_ASPECT: dict[Aspect, tuple[str, ...]] = {
     Aspect.CHANGED: ("changes_no_input",),
-    Aspect.LEFT: ("remembers_nothing",),
+    Aspect.LEFT: history.CLAIMS,
     Aspect.FORM: ("keeps_shape_and_dtype",),
-    Aspect.GRADIENT: ("parameter_gradients_are_right", "input_gradient_is_right"),
-    "history": ("remembers_nothing",),
-    "T": (  # the last one where T is next to nothing, the others where it is large
-        "handles_a_long_sequence",
-        "handles_a_long_sequence_from_its_start",
-        "handles_a_single_token",
-    ),
-    "B": ("handles_a_single_token",),
+    Aspect.GRADIENT: gradients.CLAIMS,
 }
-LENGTH_CLAIMS = CLAIMS_BY_FACTOR["T"][:2]
-LAYOUT_CLAIMS = ("handles_non_contiguous_input",)
+ClaimsAbout = Callable[[Sequence[SituationLike]], Sequence[str]]
+# Returns which claims fail, by the factor that describes the situations that fail.
+CLAIMS_BY_FACTOR: dict[str, ClaimsAbout] = {
+    "T": lengths.claims_about_length,
+    "B": lengths.claims_about_batch,
+    "dtype": dtype.claims_about,
+    "history": lambda failed: history.CLAIMS,
+}
 # Which situations a claim is about, unless it is about all or about those that name it themselves.
 CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
-    "computes_in_float64": lambda one: one.row.get("dtype") == "float64",
-    "computes_in_bfloat16": lambda one: one.row.get("dtype") == "bfloat16",
-    "handles_a_single_token": lambda one: one.sizes.length == 1,
-    **dict.fromkeys(LENGTH_CLAIMS, lambda one: one.sizes.length > LONG_LENGTH),
-    **dict.fromkeys(
-        CLAIMS_BY_FACTOR[Aspect.GRADIENT], lambda one: one.row.get("gradients") == "wanted"
-    ),
-    "remembers_nothing": lambda one: one.row.get("history") != "first call",
-}
+    **lengths.APPLIES_TO, **dtype.APPLIES_TO, **gradients.APPLIES_TO, **history.APPLIES_TO,
+}  # fmt: skip
+PLAIN_LEVELS = {"ordinary", "first call", "contiguous", "float32"}
 # Aspects that are judged together.
 TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspect.ENDED]
 # If this many times as many situations are wrong as have wrong gradients alone, or they all share a
@@ -48,9 +40,6 @@ TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspe
 MAX_WRONG_PER_GRADIENT = 5
 MIN_FAILURES = 3  # what fewer situations have in common may be chance
 MAX_RARE_SHARE = 1 / 8  # of all situations, of which no claim of its own says what is wrong
-MAX_PLAIN_T = 4  # positions, as any sequence has: what fails there is not about length
-LONG_LENGTH = 100  # positions, above which a sequence is long
-CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
 
 @dataclass(frozen=True)
@@ -58,11 +47,11 @@ class FurtherClaims:
     """The claims that only one kind of contract has.
 
     Attributes:
-        by_factor: Which claims fail, by the factor that describes where.
+        by_factor: Returns which claims fail, by the factor that describes where.
         applies_to: Which situations a claim is about, unless it is about all.
     """
 
-    by_factor: dict[Aspect | str, tuple[str, ...]] = field(default_factory=dict)
+    by_factor: dict[str, ClaimsAbout] = field(default_factory=dict)
     applies_to: dict[str, Callable[[SituationLike], bool]] = field(default_factory=dict)
 
 
@@ -123,8 +112,8 @@ def judge(
     rare: set[str] = set()
     by_factor = CLAIMS_BY_FACTOR | further.by_factor
     # A level of these that all failures share may tell the claim.
-    layouts = {name for one in outcomes for name in one.row if _is_layout(name)}
-    telling = {"dtype", *by_factor, *layouts} - {*SIZE_FACTORS}
+    layouts = {name for one in outcomes for name in one.row if is_layout(name)}
+    telling = {*by_factor, *layouts} - {*SIZE_FACTORS}
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     known = [one for one in outcomes if one.is_known]
@@ -160,7 +149,7 @@ def judge(
             about = _outcomes_about(claim, outcomes, further)
             if about and not any(one.is_known for one in about):
                 failures[claim] = _reason(about, None, says)
-    skipped = dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
+    skipped = dict.fromkeys(lengths.LONG_CLAIMS, too_slow) if too_slow else {}
     return Judgement(tuple(outcomes), failures, skipped, rare=frozenset(rare))
 
 
@@ -190,42 +179,20 @@ def _candidates(
     aspect: Aspect,
     where: tuple[Condition, ...] | None,
     failed: Sequence[SituationOutcome],
-    by_factor: Mapping[Aspect | str, tuple[str, ...]],
+    by_factor: Mapping[str, ClaimsAbout],
 ) -> list[str]:
     """Return the names of claims that may be about what fails, the likeliest first."""
-    found = list(by_factor.get(aspect, ()))
-    plain = {"ordinary", "first call", "contiguous", "float32"} & {
-        v for o in failed for v in o.row.values()
-    }
+    found = list(CLAIMS_BY_ASPECT.get(aspect, ()))
+    here = [one.situation for one in failed]
     for condition in where or ():
-        is_layout = _is_layout(condition.factor)
-        names = LAYOUT_CLAIMS if is_layout else by_factor.get(condition.factor, ())
-        if plain & {one.row.get(condition.factor) for one in failed}:
+        if PLAIN_LEVELS & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
-        if condition.factor == "T":
-            lengths = [one.situation.sizes.T for one in failed]
-            longest = max(lengths)
-            if longest <= 2:
-                names = names[-1:]
-            elif longest <= SHORT_T or min(lengths) <= MAX_PLAIN_T:
-                names = ()  # long sequences have nothing to do with it
-            else:
-                names = names[:-1]
-        if condition.factor == "B" and any(one.situation.sizes.B > 1 for one in failed):
-            names = ()  # a single sequence has nothing to do with it
-        found += names
-        if condition.factor == "dtype":
-            found += [
-                CLAIM_BY_DTYPE[d]
-                for d in {one.row["dtype"] for one in failed}
-                if d in CLAIM_BY_DTYPE
-            ]
-    about = [one.situation.further_claims for one in failed]
+        if is_layout(condition.factor):
+            found += LAYOUT_CLAIMS
+        elif condition.factor in by_factor:
+            found += by_factor[condition.factor](here)
+    about = [one.further_claims for one in here]
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
-
-
-def _is_layout(factor: str) -> bool:
-    return factor.startswith(layout_factor_name(""))
 
 
 def _reason(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw
 from grader.suite.situations.factors import Factor, Row, Rule
+from grader.suite.situations.outcomes import SituationLike
 from grader.suite.sizes import Sizes
 
 SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT_T`` positions
@@ -28,6 +30,15 @@ LARGE_BATCH_RANGE = (8, 24)  # sequences, where there are few positions
 MANY_SCORES_T = 250  # positions, above which 5 sequences have more than 2**18 scores
 # Products in bfloat16 take ten times as long as in float32 on most processors.
 MAX_B_IN_BFLOAT16 = 3  # of a large batch
+MIN_LONG_T = 10  # positions, of the longest that fails, if what fails there is about length
+MAX_PLAIN_T = 4  # positions, as any sequence has: what fails there is not about length
+SINGLE_TOKEN_CLAIM = "handles_a_single_token"
+LONG_CLAIMS = ("handles_a_long_sequence", "handles_a_long_sequence_from_its_start")
+# Which situations a claim is about.
+APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
+    SINGLE_TOKEN_CLAIM: lambda one: one.sizes.length == 1,
+    **dict.fromkeys(LONG_CLAIMS, lambda one: one.sizes.length > LONG_T),
+}
 # Only one axis is long: together they show no more than either alone.
 RULES: tuple[Rule, ...] = (
     (("T", "S"), lambda row: row["T"] not in LONG_LEVELS or row["S"] not in LONG_LEVELS),
@@ -41,6 +52,20 @@ def factors_of(contract: Contract) -> list[Factor]:
     if "B" in letters:
         found.append(BATCH_OR_NOT if contract.unbatched else BATCH)
     return found
+
+
+def claims_about_length(failed: Sequence[SituationLike]) -> tuple[str, ...]:
+    """Return which claims fail where T describes what fails: it is next to nothing, or large."""
+    lengths = [one.sizes.T for one in failed]
+    if max(lengths) <= 2:
+        return (SINGLE_TOKEN_CLAIM,)
+    is_about_length = max(lengths) >= MIN_LONG_T and min(lengths) > MAX_PLAIN_T
+    return LONG_CLAIMS if is_about_length else ()
+
+
+def claims_about_batch(failed: Sequence[SituationLike]) -> tuple[str, ...]:
+    """Return which claims fail where B describes what fails, and there is a single sequence."""
+    return () if any(one.sizes.B > 1 for one in failed) else (SINGLE_TOKEN_CLAIM,)
 
 
 def is_long(row: Row) -> bool:

@@ -23,6 +23,7 @@ SMALL, OVERFLOWING = "very small", "very large"
 ALL_EQUAL, ZERO = "of equal tokens", "of zeros"
 NEAR_ONE_ANOTHER = "of tokens near one another, far from 0"
 EXPANDED = "expanded"  # a layout
+LAYOUT_CLAIMS = ("handles_non_contiguous_input",)  # fail where a layout describes what fails
 # Levels of an input of several tokens that hide how these are weighted.
 FLAT = (ALL_EQUAL, ZERO, SMALL, NEAR_ONE_ANOTHER)
 
@@ -53,6 +54,11 @@ def first_x_like_input(contract: Contract) -> str:
 def layout_factor_name(name: str) -> str:
     """Return the name of the factor for an input's layout in memory, such as ``transposed``."""
     return f"layout of {name}"
+
+
+def is_layout(factor: str) -> bool:
+    """Return whether a factor is an input's layout in memory, by its name."""
+    return factor.startswith(layout_factor_name(""))
 
 
 def rules_of(contract: Contract) -> list[Rule]:

@@ -14,7 +14,7 @@ from grader.suite.situations.factors import Factor, Row, Rule
 from grader.suite.situations.outcomes import SituationLike
 from grader.suite.sizes import Sizes
 
-SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT_T`` positions
+SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most 9 positions
 LONG_LEVELS = ("about 128", "about 256")
 LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
 T = Factor("T", ("1", "2", "small", "any", *LENGTHS))

@@ -15,6 +15,9 @@ from grader.suite.oracle import Weights
 from grader.suite.right_results import Handle, Inputs
 from grader.wire.messages import BackwardVariant
 
+WATCHED = ("copies", "report_counts", "use_other_device")  # options that look at each operation
+WATCHED_COST = 6  # times as long as otherwise
+
 
 class Module(ModuleState):
     """A planned module of the submission, or its function, for planning steps with it.
@@ -72,7 +75,8 @@ class Module(ModuleState):
         self._unset, self._mode = {}, None
         made = [PlannedCall(self, pending, place, inputs) for place, inputs in enumerate(each)]
         scores = sum(call.sizes.scores for call in made)
-        self.batch.work += Work.of(scores, grad_output is not None)
+        cost = WATCHED_COST if any(how.get(name) for name in WATCHED) else 1
+        self.batch.work += Work.of(cost * scores, grad_output is not None)
         if before_backward is not None:
             before_backward()
         if grad_output is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 from numpy import add, concatenate, frexp, isfinite, ndarray
-from torch import Tensor, bfloat16, float64, uint8, view_as_real
+from torch import Tensor, bfloat16, float64, ops, uint8, view_as_real
 
 from grader.wire.messages import CopyCriteria
 from grader.wire.originals import (
@@ -19,7 +20,18 @@ from grader.worker.seeing import OperationWatcher
 
 MAX_SCANNED_NUMBERS = 1 << 17  # in a storage; of a larger one, only what is in use is looked at
 MAX_ROUND_BITS = 8  # of a number that is an error of rounding: many of these are equal by chance
-SAME_NUMBER_RTOL = 1e-6  # numbers this close are the same, computed in another order
+# Numbers this close are the same, computed in another order. Of a hundred thousand products, many
+# are closer in float32 by chance.
+SAME_RTOL, SAME_RTOL_IN_FLOAT64 = 1e-6, 1e-12
+# Operations whose result holds what its memory happens to hold.
+_UNFILLED = {
+    getattr(one, name)
+    for one in (
+        ops.aten.empty, ops.aten.empty_like, ops.aten.empty_strided, ops.aten.new_empty,
+        ops.aten.new_empty_strided,
+    )
+    for name in one.overloads()
+}  # fmt: skip
 
 
 class CopyCounter(OperationWatcher):
@@ -53,6 +65,9 @@ class CopyCounter(OperationWatcher):
             )
         result = func(*args, **kwargs)
         with no_overrides():
+            if func in _UNFILLED:  # what it holds by chance may be what another tensor has left
+                for tensor in _floats(result):
+                    TENSOR_BASE.fill_(tensor, nan)
             for tensor in _floats(result):
                 if storage_address(tensor) not in input_storages:  # else it is a view of an input
                     self._look_at(tensor)
@@ -71,9 +86,11 @@ class CopyCounter(OperationWatcher):
             return
         self._met.add(met)
         found = TENSOR_BASE.numpy(TENSOR_BASE.to(numbers, "cpu", float64))
-        if TENSOR_BASE.dtype.__get__(numbers) is not bfloat16:  # all of whose numbers are round
+        dtype = TENSOR_BASE.dtype.__get__(numbers)
+        if dtype is not bfloat16:  # all of whose numbers are round
             found = found[frexp(found)[0] * 2**MAX_ROUND_BITS % 1 != 0]
-        count = count_repeated(found, self._asked.times)
+        rtol = SAME_RTOL_IN_FLOAT64 if dtype is float64 else SAME_RTOL
+        count = count_repeated(found, self._asked.times, rtol)
         if self._asked.least <= count <= self._asked.most:
             self.most = max(self.most, count)
 
@@ -117,24 +134,26 @@ def _in_use(tensor: Tensor) -> Tensor:
     extent = 1 + sum((size - 1) * step for size, step in steps)
     if 0 < extent < TENSOR_BASE.numel(tensor):  # a place is in use more than once, as by `unfold`
         return _flat(tensor, extent, TENSOR_BASE.storage_offset(tensor))
-    return TENSOR_BASE.flatten(tensor)  # type: ignore[no-any-return]  # of C
+    # A tensor with one number along each axis but one is flat already, and may be strided.
+    return TENSOR_BASE.contiguous(TENSOR_BASE.flatten(tensor))  # type: ignore[no-any-return]
 
 
 def _flat(tensor: Tensor, count: int, start: int) -> Tensor:
     return TENSOR_BASE.as_strided(tensor, (count,), (1,), start)  # type: ignore[no-any-return]  # of C
 
 
-def count_repeated(numbers: ndarray[Any, Any], times: int) -> int:
+def count_repeated(numbers: ndarray[Any, Any], times: int, rtol: float) -> int:
     """Count the different numbers that occur ``times`` times or more, leaving out infinities.
 
     Args:
         numbers: Numbers in float64, (n,); NaN is left out too.
         times: How often a number has to occur; at least 1.
+        rtol: Numbers whose relative difference is no larger count as the same.
     """
     found = numbers[isfinite(numbers)]
     if found.size < times:
         return 0
     found.sort()
-    apart = found[1:] - found[:-1] > SAME_NUMBER_RTOL * abs(found[1:])
+    apart = found[1:] - found[:-1] > rtol * abs(found[1:])
     edges = concatenate([[0], apart.nonzero()[0] + 1, [found.size]])  # of each number's run
     return int(add.reduce(edges[1:] - edges[:-1] >= times))  # `sum` calls what a file can replace

@@ -171,9 +171,13 @@ class _KeepsValues(TorchFunctionMode):
         if func in _FROM_NUMBERS:
             of = args[0].device if func is Tensor.new_tensor else None
             target = kwargs.pop("device", None) or of
-            if target is not None and device(target).type == "meta":
-                return func(*args, **kwargs, device="cpu").to(target)
-            return func(*args, **kwargs, **({} if target is None else {"device": target}))
+            if target is None:
+                return func(*args, **kwargs)
+            if device(target).type != "meta":
+                return func(*args, **kwargs, device=target)
+            if any(map(_is_stand_in, (*args[of is not None :], *kwargs.values()))):
+                return func(*args, **kwargs)  # it is there already
+            return func(*args, **kwargs, device="cpu").to(target)
         if func in _AT_PLACES:
             args = (args[0], _with_places_as_tensors(args[1]), *args[2:])
         result = func(*args, **kwargs)
@@ -197,6 +201,10 @@ def allow_autocast() -> None:
         begin(self, "cpu" if device_type == "meta" else device_type, *options, **more)
 
     torch.autocast.__init__ = begin_at_home  # type: ignore[method-assign]  # torch asks nobody
+
+
+def _is_stand_in(value: Any) -> bool:
+    return isinstance(value, Tensor) and is_on_meta(value)
 
 
 def _with_places_as_tensors(index: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -34,7 +34,15 @@ def is_pinned_to_no_device(harness: Harness) -> None:
     Example:
         test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
     """
-    expect_on_any_device(harness, harness.every_input())
+    expect_on_any_device(harness, [*harness.every_input(), *in_each_form(harness)])
+
+
+def in_each_form(harness: Harness) -> Iterator[dict[str, Tensor]]:
+    """Yield inputs in which one is written in another of its forms, such as a mask's dtypes."""
+    whole = harness.every_input()[-1]
+    for name, given in harness.contract.inputs.items():
+        for write in given.forms.values():
+            yield {**whole, name: write(harness.draw, harness.input(name))}
 
 
 def expect_on_any_device(

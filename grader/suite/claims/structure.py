@@ -16,6 +16,7 @@ from grader.suite.contract import Contract
 from grader.suite.fitting import likely_reason, shapes_without_aliases
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.modules import Module
 from grader.suite.situations.implied import backed_by_situations
 from grader.suite.sizes import Sizes
 
@@ -51,17 +52,25 @@ def _has_its_defaults(harness: Harness) -> None:
 
 
 def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
-    sizes = sizes or harness.sizes
-    module = harness.module(sizes, {})
+    contract = harness.contract
+    modules = [harness.module(one, {}) for one in ([sizes] if sizes else contract.sizes)]
+    if contract.deterministic:
+        modules.append(harness.module(modules[0].sizes, {}, **contract.deterministic))
     harness.ask()
-    assert harness.contract.parameters is not None
+    for module in modules:
+        _has_those(contract, module)
+
+
+def _has_those(contract: Contract, module: Module) -> None:
+    """Fail the check unless a module has the parameters that its contract wants at its sizes."""
+    assert contract.parameters is not None
     assert module.made is not None
-    wanted = harness.contract.parameters(sizes)
+    wanted = contract.parameters(module.sizes)
     found = module.made.parameters
     missing = [name for name in wanted if name not in found]
     shapes = shapes_without_aliases(found, wanted)
     extra = [name for name in shapes if name not in wanted]
-    why = likely_reason(wanted, shapes, harness.contract.every_argument)
+    why = likely_reason(wanted, shapes, contract.every_argument)
     if missing:
         has = "the module has " + (", ".join(f"`{name}`" for name in found) or "none")
         fail(f"expected a parameter `{missing[0]}`; {why or has}")
@@ -69,7 +78,7 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     for name, shape in wanted.items():
         got = found[name].shape
         expect(got == shape, f"`{name}`: expected shape {shape}, got {got}")
-        learns, is_frozen = found[name].requires_grad, name in harness.contract.frozen
+        learns, is_frozen = found[name].requires_grad, name in contract.frozen
         expect(learns or is_frozen, f"`{name}`: expected requires_grad=True, it is frozen")
         expect(
             not (learns and is_frozen), f"`{name}`: expected requires_grad=False, it is not frozen"

@@ -108,10 +108,10 @@ def test_what_lies_behind_a_view_is_seen(begin: Begin, count: int) -> None:
 def test_numbers_that_differ_by_rounding_are_the_same() -> None:
     one = torch.randn(50, dtype=torch.float64)
     near = torch.cat([one, one * (1 + 1e-8), one * (1 - 1e-8), torch.randn(9).double()])
-    assert count_repeated(near.numpy(), 3) == 50
-    assert count_repeated(near.numpy(), 4) == 0
-    assert count_repeated(np.zeros(0), 1) == 0
-    assert count_repeated(np.full(7, np.nan), 1) == 0
+    assert count_repeated(near.numpy(), 3, 1e-6) == 50
+    assert count_repeated(near.numpy(), 4, 1e-6) == 0
+    assert count_repeated(np.zeros(0), 1, 1e-6) == 0
+    assert count_repeated(np.full(7, np.nan), 1, 1e-6) == 0
 
 
 def test_copies_that_nobody_asked_for_end_the_worker(begin: Begin) -> None:

@@ -177,19 +177,21 @@ def test_scores_are_no_more_than_the_tokens_need(harness: Harness) -> None:
     """
     T, L, (B, more_B), (H, more_H) = 8, 2048, (2, 13), (1, 4)
     calls = []
-    for sequences, heads in itertools.product((B, more_B), (H, more_H)):
+    for mode, sequences, heads in itertools.product((False, True), (B, more_B), (H, more_H)):
         sizes = Sizes(B=sequences, T=T, C=4, H=heads, L=L)
-        calls.append(harness.module(sizes).call(harness.inputs(sizes), report_counts=True))
+        module = harness.module(sizes).train(mode)
+        calls.append(module.call(harness.inputs(sizes), report_counts=True))
     harness.ask_for(calls)
     for call in calls:
         expect_close(call.out, call.expected, f"output at T = {T}, max_len = {L}")
-    few, more, many, most = (call.numbers_made for call in calls)
-    scores = (most - many - more + few) // ((more_B - B) * (more_H - H))
-    expect(
-        scores < T * L / 2,
-        f"for {T} tokens at max_len = {L} each head of a sequence makes {scores:,} numbers: "
-        f"expected {T} × {T} scores",
-    )
+    for each in (calls[:4], calls[4:]):
+        few, more, many, most = (call.numbers_made for call in each)
+        scores = (most - many - more + few) // ((more_B - B) * (more_H - H))
+        expect(
+            scores < T * L / 2,
+            f"for {T} tokens at max_len = {L} each head of a sequence makes {scores:,} numbers: "
+            f"expected {T} × {T} scores",
+        )
 
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype

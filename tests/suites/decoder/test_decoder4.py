@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -18,6 +20,7 @@ from grader.suite import (
     linear,
     points,
 )
+from grader.suite.claims.devices import expect_on_any_device
 from grader.suite.compare import expect_tensor
 from grader.suite.modules import Module
 
@@ -224,4 +227,11 @@ def test_computes_in_float64(harness: Harness) -> None:
 
 
 test_computes_in_bfloat16 = claims.computes_in_bfloat16
-test_no_tensor_is_pinned_to_a_device = attention.is_pinned_to_no_device
+
+
+@points(1)
+def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
+    """Slopes made without `device=` stay on the CPU: of a power of two, or of other numbers."""
+    attention.is_pinned_to_no_device(harness)
+    four = harness.of(replace(contract, sizes=(harness.sizes.replace(C=20, H=4),)))
+    expect_on_any_device(four, four.every_input())

@@ -608,4 +608,5 @@ def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
     """
     expect_on_any_device(harness.of(slow), harness.every_input())
     longer = harness.inputs(harness.within_reach(harness.sizes.replace(T=131), ELSEWHERE))
-    expect_on_any_device(harness.of(plain), [*harness.every_input(), longer])
+    step = harness.every_input(harness.sizes.replace(T=1))[-1]
+    expect_on_any_device(harness.of(plain), [*harness.every_input(), step, longer])

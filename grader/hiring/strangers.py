@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 KEPT_SHARES = (0.6, 0.95)  # of a kind's traits that a copy keeps, unless it keeps none
 NOTHING_KEPT = -math.log(1 + len(KEPT_SHARES))  # evidence of a kind of which all is lost
 PRIOR_STRANGERS = 6  # that count beside those who were counted, and are as is usual
 MIN_CHANCE = 1 / 200  # of a trait; no batch shows that one is rarer
 RARE_BELOW_SHARE = 0.5  # of strangers; a trait that is rarer is marked
+COMPARED_AT_ONCE = 1000  # people, of whom each trait takes eight bytes
 MAX_JUDGED = 600  # traits of one submission; of more, each counts alone
 SMOOTHING = 0.5  # people who are added to each of the four counts of a pair of traits
 
@@ -106,11 +108,11 @@ class TraitModel:
         evidence = np.logaddexp.reduce(ways) + NOTHING_KEPT
         return evidence[asked], float(np.logaddexp.reduce(same)) + NOTHING_KEPT
 
-    def _who_has(self, traits: Indices) -> Floats:
-        """Return who has which of some traits: ones and zeros, a row for each form."""
-        has = np.zeros((len(self._held), len(traits)))
+    def _who_has(self, traits: Indices) -> Flags:
+        """Return who has which of some traits, a row for each form."""
+        has = np.zeros((len(self._held), len(traits)), np.bool_)
         for place, trait in enumerate(traits):
-            has[self._holders[self._starts[trait] : self._starts[trait + 1]], place] = 1
+            has[self._holders[self._starts[trait] : self._starts[trait + 1]], place] = True
         return has
 
     def rare(self, traits: frozenset[str]) -> frozenset[str]:
@@ -147,11 +149,11 @@ class _Chances:
     in_same: Floats
 
     @classmethod
-    def of(cls, has: Floats, usual: Usual) -> _Chances:
+    def of(cls, has: Flags, usual: Usual) -> _Chances:
         """Count the chances.
 
         Args:
-            has: Who has which trait of the submission: ones and zeros, a row for each person.
+            has: Who has which trait of the submission, a row for each person.
             usual: What is assumed of a trait.
         """
         people, count = has.shape
@@ -159,7 +161,8 @@ class _Chances:
         alone = together = has.sum(axis=0)
         judged_by = places
         if count <= MAX_JUDGED:
-            both = has.T @ has
+            numbers = has.astype(np.float64)
+            both = numbers.T @ numbers
             judged_by = _most_telling(both, people)
             together = both[places, judged_by]
         first = judged_by == places
@@ -176,8 +179,13 @@ class _Chances:
             _share(together - 1, with_other - 1, np.where(first, usual.alone, usual.given)),
         )
 
-    def compare(self, has: Floats, kept: float) -> Floats:
+    def compare(self, has: Flags, kept: float) -> Floats:
         """Return the evidence that each person copied, and kept this share of the traits."""
+        starts = range(0, max(len(has), 1), COMPARED_AT_ONCE)
+        parts = (has[start : start + COMPARED_AT_ONCE].astype(np.float64) for start in starts)
+        return np.concatenate([self._compare(part, kept) for part in parts])
+
+    def _compare(self, has: Floats, kept: float) -> Floats:
         first = self.judged_by == np.arange(len(self.judged_by))
         other = np.where(first, 1.0, has[:, self.judged_by])
         yes_given, yes = _kept(kept, self.present_given), _kept(kept, self.present_without)

@@ -18,6 +18,7 @@ from unicodedata import category
 CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
 MAX_MARKS = 100  # accents on one letter
+READ_AS_MARKS = "\uff9e\uff9f"  # letters of half width, which Python's parser makes marks of
 MAX_DOTS = 1000  # in a chain of names
 MAX_PROBLEM_CHARS = 2000  # of a message: a name may be as long as the file
 MAX_SOURCE_BYTES = 128 << 10  # to parse it takes up to 3,500 times as much memory
@@ -157,7 +158,7 @@ def _has_too_many_fields(source: str) -> bool:
 
 def _most_marks(text: str) -> int:
     """Return the length of the longest row of combining marks, such as accents."""
-    rows = groupby(text, lambda letter: category(letter)[0] == "M")
+    rows = groupby(text, lambda letter: category(letter)[0] == "M" or letter in READ_AS_MARKS)
     return max((len([*row]) for are_marks, row in rows if are_marks), default=0)
 
 

@@ -129,6 +129,9 @@ SOURCES: dict[str, Callable[[], str]] = {
         f"# {'{' * 2001}\nx = '" + _full("\\'")[2000:]
     ),
     "a name of 30,000 accents": lambda: "x" + "\u0316\u0300" * 15_000 + " = (\n",
+    "accents that are letters until they are read": lambda: (
+        f"a{(chr(0x301) * 99 + chr(0xFF9E)) * 300}{(chr(0x334) * 99 + chr(0xFF9E)) * 300} = 1\n"
+    ),
     "an import of 65,000 dots": lambda: "import a" + _full(".a"),
     "many arguments that do not parse": lambda: f"def f({_full('a,')}a(",
     "many names": lambda: f"x = {_full('a,')}\n" + FORWARD.format("return x"),

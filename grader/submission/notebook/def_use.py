@@ -16,6 +16,7 @@ SCOPES = (
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
 WORD = re.compile(r"\w+")
+MAX_MANGLED_CHARS = 1_000_000  # of a class's name, before each private name in it
 MAX_SCOPED_NAMES = 300_000  # scopes within one another, times names; our longest answer has 5,000
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -71,16 +72,21 @@ def _expect_few_scopes(statements: list[ast.stmt], text: str) -> None:
     Every word is taken for a name: imports, patterns and handlers bind names as well.
 
     Raises:
-        LookupError: The scopes within one another, times the names, are too many.
+        LookupError: The scopes within one another, times the names, are too many; or private names,
+            each of which gets the name of its class, are too long together.
     """
-    deepest, names = 0, len(WORD.findall(text))
+    words = WORD.findall(text)
+    private = sum(word.startswith("__") for word in words)
+    if private * max(map(len, words), default=0) > MAX_MANGLED_CHARS:
+        raise LookupError("a statement has too many private names in a class of a long name")
+    deepest = 0
     waiting: list[tuple[ast.AST, int]] = [(one, 0) for one in statements]
     while waiting:
         node, depth = waiting.pop()
         depth += isinstance(node, SCOPES)
         deepest = max(deepest, depth)
         waiting += [(inner, depth) for inner in ast.iter_child_nodes(node)]
-    if deepest * names > MAX_SCOPED_NAMES:
+    if deepest * len(words) > MAX_SCOPED_NAMES:
         raise LookupError("a statement has too many names in too many scopes")
 
 

@@ -152,3 +152,13 @@ def test_file_of_many_names_in_many_scopes_stays_whole(depth: int, is_cut: bool)
         f"def other(): pass\n\n\ndef own(): return {'(lambda: ' * depth}[{names}]{')' * depth}\n"
     )
     assert (cut_apart(source, ["own"], [["other"]]) != source) == is_cut
+
+
+@pytest.mark.parametrize(("length", "is_cut"), [(40, True), (62_000, False)])
+def test_class_of_a_long_name_with_many_private_names_stays_whole(
+    length: int, is_cut: bool
+) -> None:
+    """Python writes the class's name before each: 122 KB of source took 2.3 GiB."""
+    names = ";".join(f"__{number:x}" for number in range(10_000))
+    source = f"def other(): pass\n\n\nclass {'A' * length}:\n def own(self):\n  {names}\n"
+    assert (cut_apart(source, ["A" * length], [["other"]]) != source) == is_cut

@@ -32,6 +32,12 @@ def test_many_dots_in_many_lines_are_parsed() -> None:
     assert len(parse_text("\n".join(lines)).body) == len(lines)
 
 
+def test_letters_that_are_read_as_accents_count_as_such() -> None:
+    with pytest.raises(ValueError, match="a letter has more than 100 accents"):
+        parse_text(f"a{(chr(0x301) * 99 + chr(0xFF9E)) * 2} = 1\n")
+    parse_text(f"{chr(0xFF76)}{chr(0xFF9E)} = 1\n")  # a letter with one of them
+
+
 def test_class_made_by_type_is_placed_without_a_walk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -170,7 +170,7 @@ class LanguageModel(nn.Module):
     ) -> Tensor:
         """Go on with each sequence, one token after another.
 
-        The tokens are read once; from then on each step feeds its new token alone, and the caches.
+        The tokens are read in one call; then each step feeds its new token alone, and the caches.
         Each token is drawn by ``sampling_distribution`` of the logits before it, as
         ``torch.multinomial`` draws, each sequence on its own; at temperature 0 it is always the
         most likely. Training or evaluation is left as it was.

@@ -9,7 +9,7 @@ MARGIN = 4  # a step may take this many times the time that it is expected to ta
 SHORT_T = 9  # up to so many positions, a situation's scores hardly add to its time
 MIN_TIMED_SCORES = 5_000  # the time of a request with more tells how long one score takes
 MIN_TIMED_S = 0.5  # so does that of a situation that takes as long by itself, however few it has
-SLOW_S_PER_SCORE = 2e-6  # beyond it, a submission is slow; a matrix product takes a hundredth
+SLOW_S_PER_SCORE = 5e-7  # beyond it, a submission is slow; a matrix product takes a twentieth
 # A situation with more numbers in its weights than this, and than scores, tells how long one takes.
 MIN_TIMED_WEIGHTS = 4_000
 SLOW_S_PER_WEIGHT = 5e-6  # as ``SLOW_S_PER_SCORE``; products in Python loops take ten times as long

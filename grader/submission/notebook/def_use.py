@@ -78,7 +78,7 @@ def _expect_few_scopes(statements: list[ast.stmt], text: str) -> None:
     words = WORD.findall(text)
     private = sum(word.startswith("__") for word in words)
     if private * max(map(len, words), default=0) > MAX_MANGLED_CHARS:
-        raise LookupError("a statement has too many private names in a class of a long name")
+        raise LookupError("a statement has too many names in too many scopes")
     deepest = 0
     waiting: list[tuple[ast.AST, int]] = [(one, 0) for one in statements]
     while waiting:

@@ -38,7 +38,7 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 
 
 def in_each_form(harness: Harness) -> Iterator[dict[str, Tensor]]:
-    """Yield inputs in which one is written in another of its forms, such as a mask's dtypes."""
+    """Yield inputs in which one is written in another of its forms, such as another dtype."""
     whole = harness.every_input()[-1]
     for name, given in harness.contract.inputs.items():
         for write in given.forms.values():

@@ -602,8 +602,8 @@ def test_each_step_feeds_its_new_token_alone(harness: Harness) -> None:
         expect(
             generated.numbers_made < ONCE_MORE * least,
             f"{count} tokens after {sizes.T} take {generated.numbers_made / least:.2f} times what "
-            "reading each token once does; expected all tokens to be read in one call, and then each "
-            "step to feed only its new token and the caches",
+            "reading each token once does; expected all tokens to be read in one call, and then "
+            "each step to feed only its new token and the caches",
         )
 
 

@@ -211,7 +211,7 @@ def _with_places_as_tensors(index: Any) -> Any:
     """Return an index whose lists of numbers are tensors on the CPU, which torch takes as well."""
     if isinstance(index, tuple):
         return tuple(map(_with_places_as_tensors, index))
-    is_list = isinstance(index, list) and index and all(isinstance(one, int) for one in index)
+    is_list = isinstance(index, list | range) and index and all(isinstance(n, int) for n in index)
     return tensor(index, device="cpu") if is_list else index
 
 

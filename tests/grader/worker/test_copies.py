@@ -55,6 +55,7 @@ NO_COPY = {
     "einsum": "torch.einsum('bhtd,bsd->bhts', q, k[:, 0])",
     "a loop": "[q[:, h] @ k[:, 0].mT for h in range(4)]",
     "zeros": "torch.zeros(2, 4, 5, 3)",
+    "a column": "torch.randn(200, 3)[:, 0] + k.sum()",
     "windows of a large one": (
         "large = torch.cat([k.flatten(), torch.zeros(1 << 18)])\n"
         "    large[:30].unfold(0, 4, 1) + torch.randn(27, 4)"
@@ -103,6 +104,14 @@ def test_what_lies_behind_a_view_is_seen(begin: Begin, count: int) -> None:
     call = batch.call("f", [((torch.randn(3), torch.randn(B, 1, T, D)), {})], copies=ASKED)
     batch.send()
     assert call.results.copied == B * T * D
+
+
+def test_what_memory_holds_by_chance_is_no_copy(begin: Begin) -> None:
+    """A tensor that is filled row by row has, until then, what another one has left there."""
+    batch = begin(SOURCE.format(body="assert torch.empty(9).isnan().all()")).batch()
+    call = batch.call("f", [((torch.randn(3), torch.randn(3)), {})], copies=ASKED)
+    batch.send()
+    assert call.results.copied == 0
 
 
 def test_numbers_that_differ_by_rounding_are_the_same() -> None:

@@ -44,6 +44,8 @@ class Layer(nn.Module):
 BODIES = {
     "numbers": "x * torch.tensor([1.0, 2.0, 3.0], device=x.device)",
     "numbers as a tensor has them": "x + x.new_tensor([1.0, 2.0, 3.0])",
+    "tensors that are there already": "torch.as_tensor(x, device=x.device) + "
+    "torch.asarray(x, device=x.device, copy=True)",
     "data": "x.data @ self.inner.weight.data",
     "data that is set": "with_data(x.new_zeros(0), 2 * x) + with_data(x.clone(), x.exp())",
     "a module of two names": "self.both(x)",
@@ -52,6 +54,7 @@ BODIES = {
     "in place": "x.clone().add_(1).t().contiguous().t()",
     "places that are known": "x[torch.tensor([True, False, True])]",
     "places in a list": "written(x[:, [-1]] + x[[2, 0, 1]], [0, 2])",
+    "places in a range": "x[:, range(2)].mT + x[range(2)]",
     "rows that a list of truths names": "x[[True, False, True]]",
     "values at a mask": "x.clone().masked_fill_(x > 0, 2.0).index_put_((x > 1,), x.sum())",
     "one of so many": "x * inferred(lambda: F.one_hot(x.argmax(-1), 3))",
@@ -70,6 +73,7 @@ VALUES = {
     "a branch": "x if x.sum() > 0 else -x",
     "a list": "x + torch.tensor(x.tolist(), device=x.device)",
     "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
+    "numbers of another device's": "x + torch.as_tensor(x, device='cpu').to(x.device)",
     "a copy into what is there": "x + torch.empty(3, 3).copy_(x).to(x.device)",
     "a mask": "x[x > 0].sum() + x",
     "places": "x + torch.nonzero(x > 0).sum()",

@@ -34,15 +34,16 @@ def is_pinned_to_no_device(harness: Harness) -> None:
     Example:
         test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
     """
-    expect_on_any_device(harness, [*harness.every_input(), *in_each_form(harness)])
+    expect_on_any_device(harness, [*harness.every_input(), *_in_each_form(harness)])
 
 
-def in_each_form(harness: Harness) -> Iterator[dict[str, Tensor]]:
-    """Yield inputs in which one is written in another of its forms, such as another dtype."""
+def _in_each_form(harness: Harness) -> Iterator[dict[str, Tensor]]:
+    """Yield inputs of which one has another form: truths, whole numbers, others."""
     whole = harness.every_input()[-1]
     for name, given in harness.contract.inputs.items():
-        for write in given.forms.values():
-            yield {**whole, name: write(harness.draw, harness.input(name))}
+        written = (write(harness.draw, harness.input(name)) for write in given.forms.values())
+        kinds = {(x.is_floating_point(), x.dtype == torch.bool): x for x in written}
+        yield from ({**whole, name: x} for x in kinds.values())
 
 
 def expect_on_any_device(

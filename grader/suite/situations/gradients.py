@@ -41,7 +41,7 @@ GRADIENT_WAY = Factor(
 GRADIENT_WAY_OF_ANOTHER_FORM = Factor(GRADIENT_WAY.name, GRADIENT_WAY.levels[:-1])
 OF_THE_SUM = "of the sum"  # each number's gradient is 1, and all of them one in memory
 SCALES = {"times 65536": 65536.0, "times 1e-6": 1e-6}
-VARIANTS: dict[str, BackwardVariant] = {
+BACKWARDS: dict[str, BackwardVariant] = {
     RESIDUAL: "residual", "of the transposed output": "transposed", "into .grad": "accumulated",
     "a second time": "again",
 }  # fmt: skip
@@ -84,9 +84,9 @@ def scale_of(row: Row) -> float:
     return SCALES.get(row[GRADIENT_WAY.name], 1.0)
 
 
-def variant_of(row: Row) -> BackwardVariant:
+def backward_of(row: Row) -> BackwardVariant:
     """Return which backward a worker has to make."""
-    return VARIANTS.get(row[GRADIENT_WAY.name], "plain")
+    return BACKWARDS.get(row[GRADIENT_WAY.name], "plain")
 
 
 def is_beside_a_residual(row: Row) -> bool:

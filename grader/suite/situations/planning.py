@@ -50,7 +50,7 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
         by_keyword=situation.by_name,
         grad_output=_grad_outputs(situation) if wants else None,
         leaves=situation.learning_inputs,
-        way=gradients.variant_of(situation.row),
+        way=gradients.backward_of(situation.row),
         before_backward=lambda: (
             module.call(_requiring_gradients(other), grad_output=_grad_outputs(situation))
             if comes == BEFORE_ANOTHER_INPUT and wants

@@ -16,7 +16,7 @@ from grader.wire.originals import (
     storage_address,
     storage_nbytes,
 )
-from grader.worker.seeing import OperationWatcher
+from grader.worker.seeing import OperationWatcher, ids_of
 
 MAX_SCANNED_NUMBERS = 1 << 17  # in a storage; of a larger one, only what is in use is looked at
 MAX_ROUND_BITS = 8  # of a number that is an error of rounding: many of these are equal by chance
@@ -24,14 +24,10 @@ MAX_ROUND_BITS = 8  # of a number that is an error of rounding: many of these ar
 # are closer in float32 by chance.
 SAME_RTOL, SAME_RTOL_IN_FLOAT64 = 1e-6, 1e-12
 # Operations whose result holds what its memory happens to hold.
-_UNFILLED = {
-    getattr(one, name)
-    for one in (
-        ops.aten.empty, ops.aten.empty_like, ops.aten.empty_strided, ops.aten.new_empty,
-        ops.aten.new_empty_strided,
-    )
-    for name in one.overloads()
-}  # fmt: skip
+_UNFILLED = ids_of(
+    *(ops.aten.empty, ops.aten.empty_like, ops.aten.empty_strided),
+    *(ops.aten.new_empty, ops.aten.new_empty_strided),
+)
 
 
 class CopyCounter(OperationWatcher):
@@ -65,11 +61,10 @@ class CopyCounter(OperationWatcher):
             )
         result = func(*args, **kwargs)
         with no_overrides():
-            if func in _UNFILLED:  # what it holds by chance may be what another tensor has left
-                for tensor in _floats(result):
-                    TENSOR_BASE.fill_(tensor, nan)
             for tensor in _floats(result):
-                if storage_address(tensor) not in input_storages:  # else it is a view of an input
+                if id(func) in _UNFILLED:  # what it holds by chance may be what another has left
+                    TENSOR_BASE.fill_(tensor, nan)
+                elif storage_address(tensor) not in input_storages:  # else a view of an input
                     self._look_at(tensor)
         return result
 

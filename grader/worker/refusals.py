@@ -11,27 +11,23 @@ import torch
 from torch import Tensor, device
 
 from grader.wire.originals import STRIDED, TENSOR_BASE, is_on_meta, layout_of
+from grader.worker.seeing import ids_of
 
 aten = torch.ops.aten
 
 
-def _ids(*operations: Any) -> dict[int, Any]:
-    """Return all overloads by ID: a file can change what they say of themselves."""
-    return {id(x): x for one in operations for x in (getattr(one, n) for n in one.overloads())}
-
-
 # What is copied, and indices, may be on the CPU; not what is copied to, indexed, or put there.
-_FIRST_ALONE = _ids(aten.copy_, aten.index)
-_FIRST_AND_LAST = _ids(aten.index_put, aten.index_put_, aten._index_put_impl_)
+_FIRST_ALONE = ids_of(aten.copy_, aten.index)
+_FIRST_AND_LAST = ids_of(aten.index_put, aten.index_put_, aten._index_put_impl_)
 # Operations on single elements take a tensor without dimensions from any device; these do not.
-_NO_SCALARS = _ids(aten.stack, aten.index_select, aten.gather, aten.take, aten.embedding)
-_COPY, _TO_COPY, _INDEX = _ids(aten.copy_), _ids(aten._to_copy), _ids(aten.index)
+_NO_SCALARS = ids_of(aten.stack, aten.index_select, aten.gather, aten.take, aten.embedding)
+_COPY, _TO_COPY, _INDEX = ids_of(aten.copy_), ids_of(aten._to_copy), ids_of(aten.index)
 _REPEAT_INTERLEAVE = id(aten.repeat_interleave.Tensor)
 
-_READ_BACK = _ids(aten._local_scalar_dense, aten.item, aten.equal, aten.is_nonzero, aten.allclose)
+_READ_BACK = ids_of(aten._local_scalar_dense, aten.item, aten.equal, aten.is_nonzero, aten.allclose)
 # Operations whose result has a shape that depends on values. They are listed by name: in inference
 # mode others arrive whole that do not need values, such as `one_hot`.
-_SHAPED_BY_VALUES = _ids(
+_SHAPED_BY_VALUES = ids_of(
     *(aten.nonzero, aten.masked_select, aten.bincount),
     *(aten._unique2, aten.unique_dim, aten.unique_consecutive),
 )

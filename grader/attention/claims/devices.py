@@ -44,7 +44,7 @@ def _every_kind(harness: Harness, contract: Any, longest: Sizes) -> list[dict[st
     sizes, draw = harness.sizes, harness.draw
     long = harness.inputs(longest)
     scattered = {name: value.mT.contiguous().mT for name, value in harness.inputs().items()}
-    token = harness.inputs(sizes.replace(T=1, **({"B": 1} if sizes.B else {})))
+    token = harness.inputs(sizes.replace(B=min(sizes.B, 1), T=1))
     found = [*harness.every_input(), long, token, scattered]
     if contract.unbatched and sizes.B:
         found += [harness.inputs(sizes.replace(B=0, T=T)) for T in (sizes.T, longest.T)]

@@ -77,8 +77,7 @@ def _expect_few_scopes(statements: list[ast.stmt], text: str) -> None:
     """
     words = WORD.findall(text)
     private = sum(word.startswith("__") for word in words)
-    if private * max(map(len, words), default=0) > MAX_MANGLED_CHARS:
-        raise LookupError("a statement has too many names in too many scopes")
+    mangled = private * max(map(len, words), default=0)
     deepest = 0
     waiting: list[tuple[ast.AST, int]] = [(one, 0) for one in statements]
     while waiting:
@@ -86,7 +85,7 @@ def _expect_few_scopes(statements: list[ast.stmt], text: str) -> None:
         depth += isinstance(node, SCOPES)
         deepest = max(deepest, depth)
         waiting += [(inner, depth) for inner in ast.iter_child_nodes(node)]
-    if deepest * len(words) > MAX_SCOPED_NAMES:
+    if deepest * len(words) > MAX_SCOPED_NAMES or mangled > MAX_MANGLED_CHARS:
         raise LookupError("a statement has too many names in too many scopes")
 
 

@@ -10,8 +10,8 @@ from grader.suite.oracle import Weights
 from grader.suite.situations.factors import Factor, Row
 from grader.suite.situations.outcomes import SituationLike
 
-DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"))
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+DTYPE = Factor("dtype", tuple(DTYPES))
 CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 # Which situations a claim is about.
 APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
